@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a schedule runs on: ranks with memory and speed, links with latency and bandwidth.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headrace/base/ids.h"
+#include "headrace/base/units.h"
+
+namespace headrace {
+
+struct RankSpec {
+  Bytes memory{};                   // 0 means no limit
+  std::int64_t speed_permille = 1000;  // an action takes cost * 1000 / speed_permille, rounded up
+
+  bool operator==(const RankSpec&) const = default;
+};
+
+// One direction between two ranks. A message of b bytes takes latency + ceil(b / bandwidth).
+struct Link {
+  Time latency{};
+  std::int64_t bytes_per_second = 0;  // 0 means infinite
+
+  bool operator==(const Link&) const = default;
+};
+
+struct Machine {
+  std::vector<RankSpec> ranks;
+  Link link;                                             // between any two ranks, unless named here:
+  std::map<std::pair<RankId, RankId>, Link> links;       // (from, to)
+  bool links_contend = false;  // messages of one link wait for each other; else latency only overlaps
+  bool sends_block = false;    // a send holds its rank until the receiver posts (engines that do so)
+
+  bool operator==(const Machine&) const = default;
+
+  [[nodiscard]] const Link& link_between(RankId from, RankId to) const;
+};
+
+// `ranks` equal ranks without memory limit, all links alike.
+[[nodiscard]] Machine uniform_machine(int ranks, Link link = {});
+
+// How long `size` takes over `link`, in whole nanoseconds, rounded up.
+[[nodiscard]] Time transfer_time(const Link& link, Bytes size);
+
+}  // namespace headrace
