@@ -5,13 +5,20 @@ namespace headrace {
 
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Usage: return "usage";
-    case ErrorCode::Parse: return "parse";
-    case ErrorCode::Io: return "io";
-    case ErrorCode::Transport: return "transport";
-    case ErrorCode::Compute: return "compute";
-    case ErrorCode::Canceled: return "canceled";
-    case ErrorCode::Internal: return "internal";
+    case ErrorCode::Usage:
+      return "usage";
+    case ErrorCode::Parse:
+      return "parse";
+    case ErrorCode::Io:
+      return "io";
+    case ErrorCode::Transport:
+      return "transport";
+    case ErrorCode::Compute:
+      return "compute";
+    case ErrorCode::Canceled:
+      return "canceled";
+    case ErrorCode::Internal:
+      return "internal";
   }
   return "internal";
 }

@@ -9,11 +9,11 @@
 // A message says where, what is wrong with both values, and what to do. The library never prints.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace headrace {
 
@@ -69,8 +69,8 @@ struct InternalError : Error {
 }  // namespace headrace
 
 // On in every build. `words` and what follows are a format string and its values.
-#define HEADRACE_CHECK(condition, ...)                                                  \
-  do {                                                                                  \
-    if (!(condition)) [[unlikely]]                                                      \
+#define HEADRACE_CHECK(condition, ...)                                                    \
+  do {                                                                                    \
+    if (!(condition)) [[unlikely]]                                                        \
       ::headrace::fail_check(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)); \
   } while (false)

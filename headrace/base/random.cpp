@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headrace/base/random.h"
 
-#include <Random123/philox.h>
-
 #include "headrace/base/error.h"
+
+#include <Random123/philox.h>
 
 namespace headrace {
 

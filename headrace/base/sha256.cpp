@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headrace/base/sha256.h"
 
-#include <array>
+#include "headrace/base/error.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include "headrace/base/error.h"
+#include <array>
 
 namespace headrace {
 
@@ -16,8 +16,8 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  const bool ready = state_->context != nullptr &&
-                     EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1;
+  const bool ready =
+      state_->context != nullptr && EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1;
   HEADRACE_CHECK(ready, "OpenSSL has no SHA-256");
 }
 
@@ -30,7 +30,9 @@ void Sha256::update(std::span<const std::byte> bytes) {
   HEADRACE_CHECK(taken, "SHA-256 refused {} bytes", bytes.size());
 }
 
-void Sha256::update(std::string_view text) { update(std::as_bytes(std::span(text))); }
+void Sha256::update(std::string_view text) {
+  update(std::as_bytes(std::span(text)));
+}
 
 std::string Sha256::hex_digest() {
   std::array<unsigned char, 32> digest{};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headrace/base/text.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace headrace {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headrace/base/units.h"
 
+#include "headrace/base/error.h"
+#include "headrace/base/text.h"
+
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
 #include <optional>
 #include <span>
-
-#include <fmt/format.h>
-
-#include "headrace/base/error.h"
-#include "headrace/base/text.h"
 
 namespace headrace {
 namespace {

@@ -31,12 +31,13 @@ struct LoadedArray {
 // Writes to a temporary name in the same folder, syncs, renames, syncs the folder: at any moment
 // `path` is the old file or the whole new one. Always adds metadata {"format": "pt"}, which
 // transformers asks for. Throws UsageError for a duplicate name or a size that does not match its
-// shape, IoError (with the path and the system's reason) when the disk refuses; the old file is left.
+// shape, IoError (with the path and the system's reason) when the disk refuses; the old file is
+// left.
 void write_safetensors(const std::string& path, std::vector<NamedArray> arrays,
                        std::map<std::string, std::string> metadata = {});
 
-// Reads and checks everything: header length, JSON, duplicate keys, shapes, offsets without holes or
-// overlaps. Throws ParseError "FILE: ..." that says which rule is broken.
+// Reads and checks everything: header length, JSON, duplicate keys, shapes, offsets without holes
+// or overlaps. Throws ParseError "FILE: ..." that says which rule is broken.
 [[nodiscard]] std::vector<LoadedArray> read_safetensors(const std::string& path);
 
 // The same durable replacement for any file.

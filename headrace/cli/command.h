@@ -3,10 +3,10 @@
 // A command adds its options to the program, and runs. Only commands print.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
 #include <functional>
 #include <string>
-
-#include <CLI/CLI.hpp>
 
 namespace headrace::cli {
 

@@ -3,11 +3,11 @@
 // TOML to TrainConfig and back, with every key settable by its dotted name.
 #pragma once
 
+#include "headrace/config/train_config.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "headrace/config/train_config.h"
 
 namespace headrace {
 
@@ -18,10 +18,10 @@ struct Override {
   std::string value;
 };
 
-// Reads a configuration. Relative paths in data.text (and pipeline.schedule, where it is a file) are
-// relative to the working directory. Throws ParseError "FILE:LINE:COLUMN: ..." for malformed TOML, a
-// duplicate or unknown key (with the nearest right one), a wrong type, a number out of range; for an
-// override, the place is "--set KEY". Checks nothing across keys: see check().
+// Reads a configuration. Relative paths in data.text (and pipeline.schedule, where it is a file)
+// are relative to the working directory. Throws ParseError "FILE:LINE:COLUMN: ..." for malformed
+// TOML, a duplicate or unknown key (with the nearest right one), a wrong type, a number out of
+// range; for an override, the place is "--set KEY". Checks nothing across keys: see check().
 [[nodiscard]] TrainConfig parse_train_config(std::string_view toml, std::string_view source,
                                              const std::vector<Override>& overrides = {});
 

@@ -3,11 +3,11 @@
 // Everything that `headrace train` can be told, as one value. docs/config.md lists every key.
 #pragma once
 
+#include "headrace/base/units.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "headrace/base/units.h"
 
 namespace headrace {
 
@@ -24,9 +24,9 @@ struct ModelConfig {
   int layers = 4;            // transformer blocks, or hidden layers of the mlp
   int d_model = 128;
   int heads = 4;
-  int d_hidden = 0;          // 0: 4 * d_model
+  int d_hidden = 0;  // 0: 4 * d_model
   int vocabulary = 256;
-  bool tied_head = true;     // the output layer shares the token embedding
+  bool tied_head = true;  // the output layer shares the token embedding
   double dropout = 0.0;
 
   bool operator==(const ModelConfig&) const = default;
@@ -36,8 +36,8 @@ struct PipelineConfig {
   int ranks = 1;
   std::string schedule = "1f1b";  // a method's name, or a file
   int micro_batches = 1;
-  std::vector<int> cut;           // layers per stage; empty: balanced by FLOPs
-  int threads_per_rank = 1;       // intra-op threads; part of the arithmetic, see docs/threads.md
+  std::vector<int> cut;      // layers per stage; empty: balanced by FLOPs
+  int threads_per_rank = 1;  // intra-op threads; part of the arithmetic, see docs/threads.md
   Time timeout = std::chrono::minutes(5);  // longest wait for one message
 
   bool operator==(const PipelineConfig&) const = default;

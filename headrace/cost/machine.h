@@ -3,19 +3,19 @@
 // What a schedule runs on: ranks with memory and speed, links with latency and bandwidth.
 #pragma once
 
+#include "headrace/base/ids.h"
+#include "headrace/base/units.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "headrace/base/ids.h"
-#include "headrace/base/units.h"
-
 namespace headrace {
 
 struct RankSpec {
-  Bytes memory{};                   // 0 means no limit
+  Bytes memory{};                      // 0 means no limit
   std::int64_t speed_permille = 1000;  // an action takes cost * 1000 / speed_permille, rounded up
 
   bool operator==(const RankSpec&) const = default;
@@ -31,10 +31,11 @@ struct Link {
 
 struct Machine {
   std::vector<RankSpec> ranks;
-  Link link;                                             // between any two ranks, unless named here:
-  std::map<std::pair<RankId, RankId>, Link> links;       // (from, to)
-  bool links_contend = false;  // messages of one link wait for each other; else latency only overlaps
-  bool sends_block = false;    // a send holds its rank until the receiver posts (engines that do so)
+  Link link;                                        // between any two ranks, unless named here:
+  std::map<std::pair<RankId, RankId>, Link> links;  // (from, to)
+  bool links_contend =
+      false;                 // messages of one link wait for each other; else latency only overlaps
+  bool sends_block = false;  // a send holds its rank until the receiver posts (engines that do so)
 
   bool operator==(const Machine&) const = default;
 

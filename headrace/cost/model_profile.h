@@ -3,11 +3,11 @@
 // What each layer of a network costs: measured, computed from formulas, or written by hand.
 #pragma once
 
+#include "headrace/base/units.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "headrace/base/units.h"
 
 namespace headrace {
 
@@ -17,11 +17,11 @@ struct LayerProfile {
   Time forward{};
   Time input_grad{};
   Time weight_grad{};
-  std::int64_t flops = 0;      // of the forward; 0 where unknown
+  std::int64_t flops = 0;  // of the forward; 0 where unknown
   std::int64_t parameters = 0;
   Bytes weights{};
-  Bytes activation{};          // held from F to its release
-  Bytes output{};              // what crosses a cut right after this layer
+  Bytes activation{};  // held from F to its release
+  Bytes output{};      // what crosses a cut right after this layer
 
   bool operator==(const LayerProfile&) const = default;
 };

@@ -3,28 +3,28 @@
 // What each stage's actions cost: time, memory, message size.
 #pragma once
 
+#include "headrace/base/units.h"
+
 #include <optional>
 #include <vector>
-
-#include "headrace/base/units.h"
 
 namespace headrace {
 
 // Times are per action of one micro-batch (of one slice, where there are any) on a rank of speed 1.
 struct StageCost {
   Time forward{};
-  Time input_grad{};   // a fused backward takes input_grad + weight_grad
+  Time input_grad{};  // a fused backward takes input_grad + weight_grad
   Time weight_grad{};
   Time recompute{};
-  Time update{};       // the optimizer step of this stage
+  Time update{};  // the optimizer step of this stage
 
-  Bytes weights{};     // one version of them
+  Bytes weights{};  // one version of them
   Bytes gradients{};
   Bytes optimizer{};
   Bytes activation{};           // held from the start of F until its release
   Bytes freed_by_input_grad{};  // the part of it that I releases; W releases the rest, B all
   Bytes working{};              // needed in addition while an action runs
-  Bytes output{};      // one message to the next stage; the gradient coming back is as large
+  Bytes output{};  // one message to the next stage; the gradient coming back is as large
 
   bool operator==(const StageCost&) const = default;
 };

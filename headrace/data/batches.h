@@ -29,8 +29,8 @@ struct TokenBatch {
 [[nodiscard]] TokenBatch training_rows(std::span<const std::uint8_t> text, int sequence,
                                        std::uint64_t seed, std::int64_t step, int first, int rows);
 
-// Rows for evaluation: row r of batch b starts at ((b * batch_rows + r) * sequence), in order through
-// the text, wrapping at its end; the same for every seed and step.
+// Rows for evaluation: row r of batch b starts at ((b * batch_rows + r) * sequence), in order
+// through the text, wrapping at its end; the same for every seed and step.
 [[nodiscard]] TokenBatch evaluation_rows(std::span<const std::uint8_t> text, int sequence,
                                          std::int64_t first_row, int rows);
 

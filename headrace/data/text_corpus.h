@@ -26,8 +26,8 @@ struct TextCorpus {
 [[nodiscard]] TextCorpus load_text(std::span<const std::string> paths, double held_out,
                                    int sequence);
 
-// Entropies of a byte text in nats per byte: what a model that knows only the frequencies (unigram),
-// or the frequencies after each byte (bigram), would reach on `text` itself.
+// Entropies of a byte text in nats per byte: what a model that knows only the frequencies
+// (unigram), or the frequencies after each byte (bigram), would reach on `text` itself.
 struct TextEntropy {
   double unigram = 0;
   double bigram = 0;

@@ -11,21 +11,21 @@
 //                        output: own store, or sent at once ──► next action
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-
 #include "headrace/execute/stage_compute.h"
 #include "headrace/schedule/schedule.h"
 #include "headrace/timeline/timeline.h"
 #include "headrace/transport/endpoint.h"
 
+#include <chrono>
+#include <cstdint>
+
 namespace headrace {
 
 // What one pass over a rank's list needs beside the list.
 struct StepContext {
-  std::int64_t step = 0;                             // part of every message's name
-  std::chrono::steady_clock::time_point started{};   // zero of the measured timeline
-  std::chrono::nanoseconds timeout{};                // longest wait for one message
+  std::int64_t step = 0;                            // part of every message's name
+  std::chrono::steady_clock::time_point started{};  // zero of the measured timeline
+  std::chrono::nanoseconds timeout{};               // longest wait for one message
 };
 
 // Runs the actions of endpoint.rank() in `schedule`, which must verify, and returns when each ran.

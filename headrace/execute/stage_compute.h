@@ -3,11 +3,11 @@
 // What one rank can compute. The runtime implements it with tensors, tests with arithmetic.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "headrace/schedule/action.h"
 #include "headrace/transport/message.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace headrace {
 

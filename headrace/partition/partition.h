@@ -3,15 +3,15 @@
 // Which layers form which stage.
 #pragma once
 
+#include "headrace/base/ids.h"
+#include "headrace/cost/model_profile.h"
+#include "headrace/cost/stage_costs.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "headrace/base/ids.h"
-#include "headrace/cost/model_profile.h"
-#include "headrace/cost/stage_costs.h"
 
 namespace headrace {
 
@@ -38,9 +38,10 @@ struct Partition {
 
 // Cuts layers of the given non-negative weights into `stages` stages of at least one layer each, so
 // that the heaviest stage is as light as possible: the exact optimum. Among the optima, the one
-// with the earliest cuts, read from the front, so that the answer is always the same. Throws UsageError when there are fewer layers than stages.
-// Takes O(n log(sum of weights)) time (Parametric search over the bound; see Pinar and Aykanat,
-// "Fast optimal load balancing algorithms for 1D partitioning", 2004).
+// with the earliest cuts, read from the front, so that the answer is always the same. Throws
+// UsageError when there are fewer layers than stages. Takes O(n log(sum of weights)) time
+// (Parametric search over the bound; see Pinar and Aykanat, "Fast optimal load balancing algorithms
+// for 1D partitioning", 2004).
 [[nodiscard]] Partition balance_layers(std::span<const std::int64_t> weights, int stages);
 
 // The costs of each stage of a cut: sums over its layers; `output` is that of its last layer.

@@ -7,10 +7,10 @@
 //   rank 2   .  .  F0 B0 F1 B1 F2 B2 F3 B3 .  .
 #pragma once
 
-#include <string>
-
 #include "headrace/schedule/schedule.h"
 #include "headrace/timeline/timeline.h"
+
+#include <string>
 
 namespace headrace {
 
@@ -19,8 +19,8 @@ struct GridOptions {
   bool color = false;  // ANSI colours: one per kind of action
 };
 
-// The schedule at unit costs (F, I and W take 1 slot, a fused B takes 1 as well): one cell per slot.
-// The stage is printed in the cell only where a rank holds several stages.
+// The schedule at unit costs (F, I and W take 1 slot, a fused B takes 1 as well): one cell per
+// slot. The stage is printed in the cell only where a rank holds several stages.
 [[nodiscard]] std::string draw_schedule(const Schedule& schedule, const GridOptions& options = {});
 
 // The timeline to scale: the whole makespan fits in the width, so short actions may share a column.

@@ -3,12 +3,12 @@
 // An action: one entry of a rank's list.
 #pragma once
 
+#include "headrace/base/ids.h"
+
 #include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "headrace/base/ids.h"
 
 namespace headrace {
 
@@ -25,7 +25,7 @@ enum class ActionKind : std::uint8_t {
   Evict,         // EVICT         the activation goes to the host rank (BPipe)
   Load,          // LOAD          and comes back
   ReduceGrad,    // REDUCE_GRAD   across the copies or replicas of the stage; no micro-batch
-  Update,        // UPDATE        optimizer step of the stage; no micro-batch, or the last one it includes
+  Update,  // UPDATE        optimizer step of the stage; no micro-batch, or the last one it includes
 };
 inline constexpr int kActionKinds = 13;
 
@@ -42,7 +42,9 @@ struct Action {
 };
 static_assert(sizeof(Action) == 12);
 
-[[nodiscard]] constexpr bool is_compute(ActionKind kind) { return kind <= ActionKind::WeightGrad; }
+[[nodiscard]] constexpr bool is_compute(ActionKind kind) {
+  return kind <= ActionKind::WeightGrad;
+}
 [[nodiscard]] constexpr bool is_send(ActionKind kind) {
   return kind == ActionKind::SendForward || kind == ActionKind::SendBackward;
 }

@@ -5,10 +5,10 @@
 // REDUCE_GRAD, and the UNSHARD and RESHARD of FSDP, which are read and dropped.
 #pragma once
 
+#include "headrace/schedule/schedule.h"
+
 #include <string>
 #include <string_view>
-
-#include "headrace/schedule/schedule.h"
 
 namespace headrace {
 

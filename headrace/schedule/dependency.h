@@ -12,11 +12,11 @@
 // the input gradient, the weight gradient. B makes the last two at once.
 #pragma once
 
+#include "headrace/schedule/schedule.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-
-#include "headrace/schedule/schedule.h"
 
 namespace headrace {
 

@@ -3,12 +3,12 @@
 // Every method by its name. Each generator is also a function in the header of its idea.
 #pragma once
 
+#include "headrace/schedule/schedule.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "headrace/schedule/schedule.h"
 
 namespace headrace {
 

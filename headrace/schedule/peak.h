@@ -3,9 +3,9 @@
 // How many activations are alive at once, which depends on the order alone.
 #pragma once
 
-#include <vector>
-
 #include "headrace/schedule/schedule.h"
+
+#include <vector>
 
 namespace headrace {
 

@@ -4,13 +4,13 @@
 // draws, verifies, simulates or runs a schedule reads this one value.
 #pragma once
 
+#include "headrace/base/ids.h"
+#include "headrace/schedule/action.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "headrace/base/ids.h"
-#include "headrace/schedule/action.h"
 
 namespace headrace {
 

@@ -14,10 +14,10 @@
 // the whole grammar.
 #pragma once
 
+#include "headrace/schedule/schedule.h"
+
 #include <string>
 #include <string_view>
-
-#include "headrace/schedule/schedule.h"
 
 namespace headrace {
 

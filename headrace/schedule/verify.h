@@ -3,28 +3,28 @@
 // What is wrong with a schedule. Runs after every step that makes one and on every file read.
 #pragma once
 
+#include "headrace/schedule/schedule.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "headrace/schedule/schedule.h"
-
 namespace headrace {
 
 enum class Rule : std::uint8_t {
-  Shape,           // placement, flow, hosts or versions do not fit the schedule's sizes
-  UnknownAction,   // stage, micro-batch or slice out of range
-  WrongRank,       // an action on a rank where its stage does not live
-  Missing,         // no F, or neither B nor I and W, for a (stage, micro-batch, slice)
-  Duplicate,       // an action twice, or B beside I or W
-  Order,           // on one rank: B or I before F, W before I, a slice before its predecessor
-  Deadlock,        // in-order execution cannot reach the end: a cycle of waiting actions
-  Message,         // a lowered list: send or receive missing, doubled, or before its producer
-  BlockingSends,   // a lowered list: deadlock when a send blocks until its receive is posted
-  Pair,            // an overlapped pair that is not a forward and a backward of one rank
-  WeightVersion,   // a version is read that does not exist or is no longer held
-  Eviction,        // evict without activation, load without evict, backward while away
+  Shape,          // placement, flow, hosts or versions do not fit the schedule's sizes
+  UnknownAction,  // stage, micro-batch or slice out of range
+  WrongRank,      // an action on a rank where its stage does not live
+  Missing,        // no F, or neither B nor I and W, for a (stage, micro-batch, slice)
+  Duplicate,      // an action twice, or B beside I or W
+  Order,          // on one rank: B or I before F, W before I, a slice before its predecessor
+  Deadlock,       // in-order execution cannot reach the end: a cycle of waiting actions
+  Message,        // a lowered list: send or receive missing, doubled, or before its producer
+  BlockingSends,  // a lowered list: deadlock when a send blocks until its receive is posted
+  Pair,           // an overlapped pair that is not a forward and a backward of one rank
+  WeightVersion,  // a version is read that does not exist or is no longer held
+  Eviction,       // evict without activation, load without evict, backward while away
 };
 
 // The kebab-case name of a rule, such as "wrong-rank".

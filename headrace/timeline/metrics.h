@@ -3,19 +3,19 @@
 // The figures of a timeline (schedules of one step; see docs/cost-model.md for the definitions).
 #pragma once
 
+#include "headrace/timeline/timeline.h"
+
 #include <cstddef>
 #include <vector>
-
-#include "headrace/timeline/timeline.h"
 
 namespace headrace {
 
 struct Metrics {
-  Time makespan{};  // end of the last action anywhere, minus the start of the first
-  Time span{};      // max over ranks of (end of its last action - start of its first)
-  double bubble = 0;                // 1 - work of all ranks / (ranks * makespan)
-  double bubble_span = 0;           // 1 - work of the rank with the longest span / span
-  std::vector<Time> busy;           // per rank: time in actions (a pair counts once)
+  Time makespan{};         // end of the last action anywhere, minus the start of the first
+  Time span{};             // max over ranks of (end of its last action - start of its first)
+  double bubble = 0;       // 1 - work of all ranks / (ranks * makespan)
+  double bubble_span = 0;  // 1 - work of the rank with the longest span / span
+  std::vector<Time> busy;  // per rank: time in actions (a pair counts once)
   std::vector<double> rank_bubble;  // per rank: 1 - busy / makespan
   std::vector<int> peak_live;       // per rank, activations
   std::vector<Bytes> peak_memory;   // per rank; 0 where memory was not followed

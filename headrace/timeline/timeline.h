@@ -4,12 +4,12 @@
 // the same type, so one report draws either, or one over the other.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "headrace/base/ids.h"
 #include "headrace/base/units.h"
 #include "headrace/schedule/action.h"
+
+#include <string>
+#include <vector>
 
 namespace headrace {
 

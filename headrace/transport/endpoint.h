@@ -3,12 +3,12 @@
 // One rank's view of all the others.
 #pragma once
 
+#include "headrace/base/ids.h"
+#include "headrace/transport/message.h"
+
 #include <chrono>
 #include <cstddef>
 #include <string>
-
-#include "headrace/base/ids.h"
-#include "headrace/transport/message.h"
 
 namespace headrace {
 
@@ -31,9 +31,11 @@ class Endpoint {
 
   // Waits for the message. Throws TransportError when it is not there by `deadline`, naming what
   // was waited for and what was last heard from that rank; CanceledError after an abort.
-  [[nodiscard]] virtual Message receive(RankId from, const MessageName& name, Deadline deadline) = 0;
+  [[nodiscard]] virtual Message receive(RankId from, const MessageName& name,
+                                        Deadline deadline) = 0;
 
-  // Ends every wait of every rank, now and later, with CanceledError(reason). The first reason wins.
+  // Ends every wait of every rank, now and later, with CanceledError(reason). The first reason
+  // wins.
   virtual void abort(const std::string& reason) = 0;
 
   // Bytes sent so far by this rank to others.

@@ -3,10 +3,10 @@
 // Ranks as threads of one process: messages change owner, nothing is copied.
 #pragma once
 
+#include "headrace/transport/endpoint.h"
+
 #include <memory>
 #include <vector>
-
-#include "headrace/transport/endpoint.h"
 
 namespace headrace {
 

@@ -3,14 +3,14 @@
 // What travels between ranks: named, self-describing, owned.
 #pragma once
 
+#include "headrace/base/ids.h"
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "headrace/base/ids.h"
 
 namespace headrace {
 
@@ -23,10 +23,10 @@ enum class MessageKind : std::uint8_t {
 // Matches a receive to its send. Two messages of one channel never share a name.
 struct MessageName {
   MessageKind kind = MessageKind::Activation;
-  std::int32_t stage = 0;        // that made it
+  std::int32_t stage = 0;  // that made it
   std::int32_t micro_batch = 0;
   std::int32_t slice = 0;
-  std::int64_t step = 0;         // counts training steps and evaluation passes, from 0
+  std::int64_t step = 0;  // counts training steps and evaluation passes, from 0
 
   constexpr auto operator<=>(const MessageName&) const = default;
 };
