@@ -33,9 +33,12 @@ struct Machine {
   std::vector<RankSpec> ranks;
   Link link;                                        // between any two ranks, unless named here:
   std::map<std::pair<RankId, RankId>, Link> links;  // (from, to)
-  bool links_contend =
-      false;                 // messages of one link wait for each other; else latency only overlaps
-  bool sends_block = false;  // a send holds its rank until the receiver posts (engines that do so)
+  // Messages of one direction of a link wait for each other: each occupies it for its bytes over
+  // the bandwidth, and then travels for the latency. Without: every message goes at once.
+  bool links_contend = false;
+  // A send holds its rank until the receiver stands at the receive and the message has arrived, and
+  // so does the receive (engines with blocking transfers). Needs a lowered schedule.
+  bool sends_block = false;
 
   bool operator==(const Machine&) const = default;
 
@@ -47,5 +50,7 @@ struct Machine {
 
 // How long `size` takes over `link`, in whole nanoseconds, rounded up.
 [[nodiscard]] Time transfer_time(const Link& link, Bytes size);
+// The part of it that occupies the link: size over bandwidth, rounded up.
+[[nodiscard]] Time occupied_time(const Link& link, Bytes size);
 
 }  // namespace headrace

@@ -10,6 +10,12 @@
 
 namespace headrace {
 
+// How much of the timeline to fill in.
+enum class Detail {
+  Full,     // everything
+  Actions,  // no messages and no memory curve: what a search over many schedules needs
+};
+
 // When each action starts and ends.
 //
 // A rank runs its actions in list order. An action starts once its rank is free and everything it
@@ -22,9 +28,9 @@ namespace headrace {
 // live activations and the working set of the running action.
 //
 // Expects a schedule that verifies; one that cannot finish throws UsageError naming the waiting
-// actions, and so do costs or a machine of another size. Takes O(n) time for n actions, O(n log n)
-// with contending links.
+// actions, and so do costs or a machine of another size. Takes O(n) time for n actions, and
+// O(n log n) to put messages and memory in order of time.
 [[nodiscard]] Timeline simulate(const Schedule& schedule, const StageCosts& costs,
-                                const Machine& machine);
+                                const Machine& machine, Detail detail = Detail::Full);
 
 }  // namespace headrace
