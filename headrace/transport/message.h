@@ -34,6 +34,10 @@ struct MessageName {
 // "output of stage 2 for micro-batch 5 (step 3)".
 [[nodiscard]] std::string to_text(const MessageName& name);
 
+// The send action that the message belongs to: "2SEND_F5", "2SEND_F5.1" for a later slice, or
+// "control message 2".
+[[nodiscard]] std::string send_token(const MessageName& name);
+
 // A dense row-major array of any element type. `owner` keeps `data` alive; within a process it is
 // handed over, not copied. `dtype` is a code of the caller (torch's ScalarType in the runtime).
 struct Buffer {
@@ -51,5 +55,8 @@ struct Message {
   MessageName name;
   std::vector<Buffer> buffers;
 };
+
+// The bytes of all its buffers.
+[[nodiscard]] std::size_t size_of(const Message& message);
 
 }  // namespace headrace

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headrace/execute/executor.h"
+
+#include "headrace/base/error.h"
+#include "headrace/execute/internal/boundary_store.h"
+#include "headrace/schedule/dependency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace headrace {
+namespace {
+
+using internal::BoundaryStore;
+
+// What an action reads and makes at stage boundaries, and where the other end lives.
+struct Boundary {
+  ResultKind kind = ResultKind::Output;
+  StageId stage;  // that makes the value
+  RankId other;   // the rank at the other end
+};
+
+[[nodiscard]] bool is_backward(ActionKind kind) {
+  return kind == ActionKind::Backward || kind == ActionKind::InputGrad;
+}
+
+// One walk over the list of one rank.
+class RankStep {
+ public:
+  RankStep(const Schedule& schedule, StageCompute& compute, Endpoint& endpoint,
+           const StepContext& context)
+      : schedule_(schedule),
+        list_(schedule.ranks[endpoint.rank().index()]),
+        compute_(compute),
+        endpoint_(endpoint),
+        context_(context),
+        store_(schedule) {
+    const auto goes_back = [](const Action& a) { return is_backward(a.kind); };
+    forward_only_ = std::none_of(list_.begin(), list_.end(), goes_back);
+    timeline_.actions.reserve(list_.size());
+  }
+
+  RankTimeline run();
+
+ private:
+  void require_supported() const;
+  void run_one(std::size_t position);
+  void run_pair(std::size_t position);
+  void compute_and_hand_on(std::size_t position, Values input);
+  [[nodiscard]] Values compute(const Action& action, Values input);
+  void run_other(const Action& action);
+  template <class Call>
+  auto named(std::size_t position, const Call& call) -> decltype(call());
+  [[nodiscard]] std::string place(std::size_t position) const;
+
+  [[nodiscard]] std::optional<Boundary> input_of(const Action& action) const;
+  [[nodiscard]] std::optional<Boundary> output_of(const Action& action) const;
+  [[nodiscard]] bool comes_from_afar(const Action& action) const;
+  [[nodiscard]] Values fetch(const Action& action);
+  void hand_on(const Action& action, Values values);
+  [[nodiscard]] MessageName name_of(const Boundary& boundary, const Action& action) const;
+  [[nodiscard]] Deadline deadline() const;
+
+  [[nodiscard]] Time now() const;
+  void count_birth(const Action& action);
+  void count_death(const Action& action);
+  void record_memory(Time at);
+
+  const Schedule& schedule_;
+  const std::vector<Action>& list_;
+  StageCompute& compute_;
+  Endpoint& endpoint_;
+  const StepContext& context_;
+  BoundaryStore store_;
+  RankTimeline timeline_;
+  int live_ = 0;
+  bool forward_only_ = false;
+};
+
+RankTimeline RankStep::run() {
+  require_supported();
+  for (std::size_t position = 0; position < list_.size();) {
+    const Action& action = list_[position];
+    const bool pair = action.overlaps_next && position + 1 < list_.size();
+    if (pair)
+      run_pair(position);
+    else if (!is_send(action.kind) && !is_receive(action.kind))
+      run_one(position);
+    position += pair ? 2 : 1;
+  }
+  HEADRACE_CHECK(store_.empty(), "rank {} ends the step with a value that no action took",
+                 endpoint_.rank().value);
+  return std::move(timeline_);
+}
+
+void RankStep::require_supported() const {
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const ActionKind kind = list_[i].kind;
+    if (is_send(kind) || is_receive(kind) || compute_.supports(kind)) continue;
+    throw UsageError(fmt::format("{}: this compute cannot run {}. Use a schedule without it.",
+                                 place(i), kind_token(kind)));
+  }
+}
+
+void RankStep::run_one(std::size_t position) {
+  const Action& action = list_[position];
+  Values input = fetch(action);
+  const Time start = now();
+  compute_and_hand_on(position, std::move(input));
+  timeline_.actions.push_back({action, start, now()});
+  record_memory(timeline_.actions.back().end);
+}
+
+// Both halves wait before the first runs: the pair is one atom, as verify() and simulate() see it.
+void RankStep::run_pair(std::size_t position) {
+  const Action& left = list_[position];
+  const Action& right = list_[position + 1];
+  Values left_input = fetch(left);
+  // What the right half takes from this rank the left half may be about to make.
+  const bool early = comes_from_afar(right);
+  Values right_input = early ? fetch(right) : Values{};
+  const Time start = now();
+  compute_and_hand_on(position, std::move(left_input));
+  if (!early) right_input = fetch(right);
+  compute_and_hand_on(position + 1, std::move(right_input));
+  const Time end = now();
+  timeline_.actions.push_back({left, start, end});
+  timeline_.actions.push_back({right, start, end});
+  record_memory(end);
+}
+
+void RankStep::compute_and_hand_on(std::size_t position, Values input) {
+  const Action& action = list_[position];
+  count_birth(action);
+  Values result = named(position, [&] { return compute(action, std::move(input)); });
+  hand_on(action, std::move(result));
+  count_death(action);
+}
+
+// Runs the action and checks what it returns against the boundary that the result crosses.
+Values RankStep::compute(const Action& action, Values input) {
+  const bool backward = is_backward(action.kind);
+  if (action.kind == ActionKind::Forward && !forward_only_) store_.note_width(action, input.size());
+  if (action.kind != ActionKind::Forward && !backward) {
+    run_other(action);
+    return {};
+  }
+  Values result = backward ? compute_.backward(action, std::move(input))
+                           : compute_.forward(action, std::move(input));
+  const std::size_t width = backward ? store_.take_width(action) : 0;
+  if (!output_of(action)) {
+    if (!result.empty())
+      throw UsageError(fmt::format(
+          "the {} returned {} values, and no stage comes after it",
+          backward ? "backward of the first stage" : "forward of the last stage", result.size()));
+    return result;
+  }
+  if (backward && result.empty()) {
+    Buffer none;
+    none.defined = false;
+    result.assign(width, none);
+  }
+  if (backward && result.size() != width)
+    throw UsageError(fmt::format("the backward returned {} gradients, and the stage has {} inputs",
+                                 result.size(), width));
+  return result;
+}
+
+void RankStep::run_other(const Action& action) {
+  switch (action.kind) {
+    case ActionKind::WeightGrad:
+      return compute_.weight_grad(action);
+    case ActionKind::Recompute:
+      return compute_.recompute(action);
+    case ActionKind::Evict:
+      return compute_.evict(action);
+    case ActionKind::Load:
+      return compute_.load(action);
+    case ActionKind::ReduceGrad:
+      return compute_.reduce_grad(action);
+    case ActionKind::Update:
+      return compute_.update(action);
+    default:
+      HEADRACE_CHECK(false, "{} is not for a compute", to_text(action));
+  }
+}
+
+// Calls, and gives what is thrown the name of the action. An end that came from elsewhere, through
+// the endpoint that the compute also uses, keeps its own words.
+template <class Call>
+auto RankStep::named(std::size_t position, const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const CanceledError&) {
+    throw;
+  } catch (const TransportError&) {
+    throw;
+  } catch (const std::bad_alloc& error) {
+    throw ComputeError(fmt::format("{}: out of memory ({})", place(position), error.what()));
+  } catch (const std::exception& error) {
+    throw ComputeError(fmt::format("{}: {}", place(position), error.what()));
+  } catch (...) {
+    throw ComputeError(
+        fmt::format("{}: threw something that is not a std::exception", place(position)));
+  }
+}
+
+// "rank 2, action 7 (2B3): stage 2, micro-batch 3".
+std::string RankStep::place(std::size_t position) const {
+  const Action& action = list_[position];
+  const bool slices = schedule_.slices > 1;
+  std::string words = fmt::format("rank {}, action {} ({}): stage {}", endpoint_.rank().value,
+                                  position, to_text(action, slices), action.stage.value);
+  if (action.micro_batch.valid())
+    words += fmt::format(", micro-batch {}", action.micro_batch.value);
+  if (slices && action.micro_batch.valid()) words += fmt::format(", slice {}", action.slice);
+  return words;
+}
+
+std::optional<Boundary> RankStep::input_of(const Action& action) const {
+  for (const Need& need : needs_of(action, schedule_.stage_count(), schedule_.slices))
+    if (need.crosses_stages)
+      return Boundary{need.kind, need.stage, schedule_.rank_of(need.stage, action.micro_batch)};
+  return std::nullopt;
+}
+
+std::optional<Boundary> RankStep::output_of(const Action& action) const {
+  const int stage = action.stage.value;
+  if (action.kind == ActionKind::Forward && stage + 1 < schedule_.stage_count())
+    return Boundary{ResultKind::Output, action.stage,
+                    schedule_.rank_of(StageId(stage + 1), action.micro_batch)};
+  if (is_backward(action.kind) && stage > 0)
+    return Boundary{ResultKind::InputGrad, action.stage,
+                    schedule_.rank_of(StageId(stage - 1), action.micro_batch)};
+  return std::nullopt;
+}
+
+bool RankStep::comes_from_afar(const Action& action) const {
+  const auto input = input_of(action);
+  return input && input->other != endpoint_.rank();
+}
+
+Values RankStep::fetch(const Action& action) {
+  const auto input = input_of(action);
+  if (!input) return {};
+  if (input->other == endpoint_.rank()) return store_.take(input->kind, input->stage, action);
+  return endpoint_.receive(input->other, name_of(*input, action), deadline()).buffers;
+}
+
+void RankStep::hand_on(const Action& action, Values values) {
+  const auto output = output_of(action);
+  if (!output) return;
+  if (output->other == endpoint_.rank())
+    store_.put(output->kind, action, std::move(values));
+  else
+    endpoint_.send(output->other, {name_of(*output, action), std::move(values)});
+}
+
+MessageName RankStep::name_of(const Boundary& boundary, const Action& action) const {
+  const bool forward = boundary.kind == ResultKind::Output;
+  return {forward ? MessageKind::Activation : MessageKind::Gradient, boundary.stage.value,
+          action.micro_batch.value, action.slice, context_.step};
+}
+
+// A timeout of "for ever" must not wrap around into the past.
+Deadline RankStep::deadline() const {
+  const auto time = Deadline::clock::now();
+  return context_.timeout > Deadline::max() - time ? Deadline::max() : time + context_.timeout;
+}
+
+Time RankStep::now() const {
+  return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now() - context_.started);
+}
+
+// Counts as peak_live() does from the schedule alone, so that the two can be compared.
+void RankStep::count_birth(const Action& action) {
+  if (action.kind == ActionKind::Forward || action.kind == ActionKind::Load)
+    timeline_.peak_live = std::max(timeline_.peak_live, ++live_);
+}
+
+void RankStep::count_death(const Action& action) {
+  const ActionKind kind = action.kind;
+  const bool with_forward = forward_only_ && kind == ActionKind::Forward;
+  if (kind == ActionKind::Backward || kind == ActionKind::WeightGrad || kind == ActionKind::Evict ||
+      with_forward)
+    --live_;
+}
+
+// From the first value on also zeros: the curve must be able to come down again.
+void RankStep::record_memory(Time at) {
+  const std::int64_t held = compute_.bytes_held();
+  if (held != 0 || !timeline_.memory.empty()) timeline_.memory.push_back({at, Bytes(held)});
+}
+
+}  // namespace
+
+RankTimeline run_step(const Schedule& schedule, StageCompute& compute, Endpoint& endpoint,
+                      const StepContext& context) {
+  try {
+    if (endpoint.rank_count() != schedule.rank_count())
+      throw UsageError(
+          fmt::format("the schedule has {} ranks, and the run has {}; make them equal.",
+                      schedule.rank_count(), endpoint.rank_count()));
+    return RankStep(schedule, compute, endpoint, context).run();
+  } catch (const std::exception& error) {
+    endpoint.abort(error.what());
+    throw;
+  } catch (...) {
+    endpoint.abort(fmt::format("rank {}: threw something that is not a std::exception",
+                               endpoint.rank().value));
+    throw;
+  }
+}
+
+}  // namespace headrace
