@@ -61,7 +61,6 @@ class RankStep {
 
   [[nodiscard]] std::optional<Boundary> input_of(const Action& action) const;
   [[nodiscard]] std::optional<Boundary> output_of(const Action& action) const;
-  [[nodiscard]] bool comes_from_afar(const Action& action) const;
   [[nodiscard]] Values fetch(const Action& action);
   void hand_on(const Action& action, Values values);
   [[nodiscard]] MessageName name_of(const Boundary& boundary, const Action& action) const;
@@ -118,16 +117,14 @@ void RankStep::run_one(std::size_t position) {
 }
 
 // Both halves wait before the first runs: the pair is one atom, as verify() and simulate() see it.
+// Neither half can need what the other makes, which verify() makes sure of.
 void RankStep::run_pair(std::size_t position) {
   const Action& left = list_[position];
   const Action& right = list_[position + 1];
   Values left_input = fetch(left);
-  // What the right half takes from this rank the left half may be about to make.
-  const bool early = comes_from_afar(right);
-  Values right_input = early ? fetch(right) : Values{};
+  Values right_input = fetch(right);
   const Time start = now();
   compute_and_hand_on(position, std::move(left_input));
-  if (!early) right_input = fetch(right);
   compute_and_hand_on(position + 1, std::move(right_input));
   const Time end = now();
   timeline_.actions.push_back({left, start, end});
@@ -239,11 +236,6 @@ std::optional<Boundary> RankStep::output_of(const Action& action) const {
     return Boundary{ResultKind::InputGrad, action.stage,
                     schedule_.rank_of(StageId(stage - 1), action.micro_batch)};
   return std::nullopt;
-}
-
-bool RankStep::comes_from_afar(const Action& action) const {
-  const auto input = input_of(action);
-  return input && input->other != endpoint_.rank();
 }
 
 Values RankStep::fetch(const Action& action) {
