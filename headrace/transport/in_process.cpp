@@ -37,7 +37,7 @@ struct Mailbox {
   std::condition_variable changed;  // a message came, or the run was aborted
   std::map<Address, Message> messages;
   std::vector<std::optional<Heard>> heard;  // per source
-  std::optional<Address> waiting_for;       // what its rank waits for now
+  std::optional<Address> waiting_for;       // what its rank waits for, or gave up to wait for
   std::optional<std::string> abort_reason;
 };
 
@@ -87,10 +87,12 @@ Message Mailboxes::take(RankId rank, const Address& wanted, Deadline deadline) {
   {
     std::unique_lock lock(box.mutex);
     const auto done = [&] { return box.abort_reason || box.messages.contains(wanted); };
+    box.waiting_for.reset();
     if (!done()) {
       box.waiting_for = wanted;
-      box.changed.wait_until(lock, deadline, done);
-      box.waiting_for.reset();
+      // Stays set where the deadline passes: ranks that wait in a row give up almost together, and
+      // each must still be seen to wait for the next.
+      if (box.changed.wait_until(lock, deadline, done)) box.waiting_for.reset();
     }
     if (box.abort_reason) throw CanceledError(*box.abort_reason);
     if (auto node = box.messages.extract(wanted)) return std::move(node.mapped());
