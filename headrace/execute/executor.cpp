@@ -2,33 +2,22 @@
 #include "headrace/execute/executor.h"
 
 #include "headrace/base/error.h"
-#include "headrace/execute/internal/boundary_store.h"
-#include "headrace/schedule/dependency.h"
+#include "headrace/execute/internal/boundary_exchange.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 
 namespace headrace {
 namespace {
 
+using internal::BoundaryExchange;
 using internal::BoundaryStore;
-
-// What an action reads and makes at stage boundaries, and where the other end lives.
-struct Boundary {
-  ResultKind kind = ResultKind::Output;
-  StageId stage;  // that makes the value
-  RankId other;   // the rank at the other end
-};
-
-[[nodiscard]] bool is_backward(ActionKind kind) {
-  return kind == ActionKind::Backward || kind == ActionKind::InputGrad;
-}
+using internal::is_backward;
 
 // One walk over the list of one rank.
 class RankStep {
@@ -40,7 +29,7 @@ class RankStep {
         compute_(compute),
         endpoint_(endpoint),
         context_(context),
-        store_(schedule) {
+        exchange_(schedule, endpoint, context) {
     const auto goes_back = [](const Action& a) { return is_backward(a.kind); };
     forward_only_ = std::none_of(list_.begin(), list_.end(), goes_back);
     timeline_.actions.reserve(list_.size());
@@ -56,15 +45,8 @@ class RankStep {
   [[nodiscard]] Values compute(const Action& action, Values input);
   void run_other(const Action& action);
   template <class Call>
-  auto named(std::size_t position, const Call& call) -> decltype(call());
+  void named(std::size_t position, const Call& call);
   [[nodiscard]] std::string place(std::size_t position) const;
-
-  [[nodiscard]] std::optional<Boundary> input_of(const Action& action) const;
-  [[nodiscard]] std::optional<Boundary> output_of(const Action& action) const;
-  [[nodiscard]] Values fetch(const Action& action);
-  void hand_on(const Action& action, Values values);
-  [[nodiscard]] MessageName name_of(const Boundary& boundary, const Action& action) const;
-  [[nodiscard]] Deadline deadline() const;
 
   [[nodiscard]] Time now() const;
   void count_birth(const Action& action);
@@ -76,7 +58,7 @@ class RankStep {
   StageCompute& compute_;
   Endpoint& endpoint_;
   const StepContext& context_;
-  BoundaryStore store_;
+  BoundaryExchange exchange_;
   RankTimeline timeline_;
   int live_ = 0;
   bool forward_only_ = false;
@@ -93,8 +75,8 @@ RankTimeline RankStep::run() {
       run_one(position);
     position += pair ? 2 : 1;
   }
-  HEADRACE_CHECK(store_.empty(), "rank {} ends the step with a value that no action took",
-                 endpoint_.rank().value);
+  HEADRACE_CHECK(exchange_.store().empty(),
+                 "rank {} ends the step with a value that no action took", endpoint_.rank().value);
   return std::move(timeline_);
 }
 
@@ -109,7 +91,7 @@ void RankStep::require_supported() const {
 
 void RankStep::run_one(std::size_t position) {
   const Action& action = list_[position];
-  Values input = fetch(action);
+  Values input = exchange_.fetch(action);
   const Time start = now();
   compute_and_hand_on(position, std::move(input));
   timeline_.actions.push_back({action, start, now()});
@@ -121,8 +103,8 @@ void RankStep::run_one(std::size_t position) {
 void RankStep::run_pair(std::size_t position) {
   const Action& left = list_[position];
   const Action& right = list_[position + 1];
-  Values left_input = fetch(left);
-  Values right_input = fetch(right);
+  Values left_input = exchange_.fetch(left);
+  Values right_input = exchange_.fetch(right);
   const Time start = now();
   compute_and_hand_on(position, std::move(left_input));
   compute_and_hand_on(position + 1, std::move(right_input));
@@ -134,39 +116,19 @@ void RankStep::run_pair(std::size_t position) {
 
 void RankStep::compute_and_hand_on(std::size_t position, Values input) {
   const Action& action = list_[position];
+  BoundaryStore& store = exchange_.store();
+  if (action.kind == ActionKind::Forward && !forward_only_) store.note_width(action, input.size());
+  const std::size_t width = is_backward(action.kind) ? store.take_width(action) : 0;
   count_birth(action);
-  Values result = named(position, [&] { return compute(action, std::move(input)); });
-  hand_on(action, std::move(result));
+  named(position, [&] { exchange_.hand_on(action, compute(action, std::move(input)), width); });
   count_death(action);
 }
 
-// Runs the action and checks what it returns against the boundary that the result crosses.
 Values RankStep::compute(const Action& action, Values input) {
-  const bool backward = is_backward(action.kind);
-  if (action.kind == ActionKind::Forward && !forward_only_) store_.note_width(action, input.size());
-  if (action.kind != ActionKind::Forward && !backward) {
-    run_other(action);
-    return {};
-  }
-  Values result = backward ? compute_.backward(action, std::move(input))
-                           : compute_.forward(action, std::move(input));
-  const std::size_t width = backward ? store_.take_width(action) : 0;
-  if (!output_of(action)) {
-    if (!result.empty())
-      throw UsageError(fmt::format(
-          "the {} returned {} values, and no stage comes after it",
-          backward ? "backward of the first stage" : "forward of the last stage", result.size()));
-    return result;
-  }
-  if (backward && result.empty()) {
-    Buffer none;
-    none.defined = false;
-    result.assign(width, none);
-  }
-  if (backward && result.size() != width)
-    throw UsageError(fmt::format("the backward returned {} gradients, and the stage has {} inputs",
-                                 result.size(), width));
-  return result;
+  if (action.kind == ActionKind::Forward) return compute_.forward(action, std::move(input));
+  if (is_backward(action.kind)) return compute_.backward(action, std::move(input));
+  run_other(action);
+  return {};
 }
 
 void RankStep::run_other(const Action& action) {
@@ -191,9 +153,9 @@ void RankStep::run_other(const Action& action) {
 // Calls, and gives what is thrown the name of the action. An end that came from elsewhere, through
 // the endpoint that the compute also uses, keeps its own words.
 template <class Call>
-auto RankStep::named(std::size_t position, const Call& call) -> decltype(call()) {
+void RankStep::named(std::size_t position, const Call& call) {
   try {
-    return call();
+    call();
   } catch (const CanceledError&) {
     throw;
   } catch (const TransportError&) {
@@ -218,52 +180,6 @@ std::string RankStep::place(std::size_t position) const {
     words += fmt::format(", micro-batch {}", action.micro_batch.value);
   if (slices && action.micro_batch.valid()) words += fmt::format(", slice {}", action.slice);
   return words;
-}
-
-std::optional<Boundary> RankStep::input_of(const Action& action) const {
-  for (const Need& need : needs_of(action, schedule_.stage_count(), schedule_.slices))
-    if (need.crosses_stages)
-      return Boundary{need.kind, need.stage, schedule_.rank_of(need.stage, action.micro_batch)};
-  return std::nullopt;
-}
-
-std::optional<Boundary> RankStep::output_of(const Action& action) const {
-  const int stage = action.stage.value;
-  if (action.kind == ActionKind::Forward && stage + 1 < schedule_.stage_count())
-    return Boundary{ResultKind::Output, action.stage,
-                    schedule_.rank_of(StageId(stage + 1), action.micro_batch)};
-  if (is_backward(action.kind) && stage > 0)
-    return Boundary{ResultKind::InputGrad, action.stage,
-                    schedule_.rank_of(StageId(stage - 1), action.micro_batch)};
-  return std::nullopt;
-}
-
-Values RankStep::fetch(const Action& action) {
-  const auto input = input_of(action);
-  if (!input) return {};
-  if (input->other == endpoint_.rank()) return store_.take(input->kind, input->stage, action);
-  return endpoint_.receive(input->other, name_of(*input, action), deadline()).buffers;
-}
-
-void RankStep::hand_on(const Action& action, Values values) {
-  const auto output = output_of(action);
-  if (!output) return;
-  if (output->other == endpoint_.rank())
-    store_.put(output->kind, action, std::move(values));
-  else
-    endpoint_.send(output->other, {name_of(*output, action), std::move(values)});
-}
-
-MessageName RankStep::name_of(const Boundary& boundary, const Action& action) const {
-  const bool forward = boundary.kind == ResultKind::Output;
-  return {forward ? MessageKind::Activation : MessageKind::Gradient, boundary.stage.value,
-          action.micro_batch.value, action.slice, context_.step};
-}
-
-// A timeout of "for ever" must not wrap around into the past.
-Deadline RankStep::deadline() const {
-  const auto time = Deadline::clock::now();
-  return context_.timeout > Deadline::max() - time ? Deadline::max() : time + context_.timeout;
 }
 
 Time RankStep::now() const {
