@@ -67,6 +67,8 @@ class RankStep {
 RankTimeline RankStep::run() {
   require_supported();
   for (std::size_t position = 0; position < list_.size();) {
+    // Waits would notice, but a rank may have much to do before its next one.
+    endpoint_.throw_if_aborted();
     const Action& action = list_[position];
     const bool pair = action.overlaps_next && position + 1 < list_.size();
     if (pair)

@@ -34,6 +34,9 @@ class Endpoint {
   [[nodiscard]] virtual Message receive(RankId from, const MessageName& name,
                                         Deadline deadline) = 0;
 
+  // Throws CanceledError after an abort: for a rank that computes for long without a message.
+  virtual void throw_if_aborted() = 0;
+
   // Ends every wait of every rank, now and later, with CanceledError(reason). The first reason
   // wins.
   virtual void abort(const std::string& reason) = 0;

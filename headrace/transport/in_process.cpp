@@ -51,6 +51,7 @@ class Mailboxes {
   [[nodiscard]] int count() const { return static_cast<int>(boxes_.size()); }
   void put(RankId from, RankId to, Message message);
   [[nodiscard]] Message take(RankId rank, const Address& wanted, Deadline deadline);
+  void throw_if_aborted(RankId rank);
   void abort(const std::string& reason);
 
  private:
@@ -132,6 +133,12 @@ std::optional<Wait> Mailboxes::wait_of(RankId rank) {
   return Wait{rank, box.waiting_for->first, box.waiting_for->second};
 }
 
+void Mailboxes::throw_if_aborted(RankId rank) {
+  Mailbox& box = boxes_[rank.index()];
+  const std::lock_guard lock(box.mutex);
+  if (box.abort_reason) throw CanceledError(*box.abort_reason);
+}
+
 void Mailboxes::abort(const std::string& reason) {
   std::string first;
   {
@@ -168,6 +175,7 @@ class InProcessEndpoint : public Endpoint {
     return mailboxes_->take(rank_, {from, name}, deadline);
   }
 
+  void throw_if_aborted() override { mailboxes_->throw_if_aborted(rank_); }
   void abort(const std::string& reason) override { mailboxes_->abort(reason); }
   [[nodiscard]] std::size_t bytes_sent() const override { return bytes_sent_; }
 

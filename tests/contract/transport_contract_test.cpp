@@ -240,6 +240,7 @@ TEST_P(TransportContract, EndsEveryWaitByAnAbort) {
 TEST_P(TransportContract, EndsLaterCallsAfterAnAbort) {
   const auto endpoints = GetParam().connect(2);
   endpoints[0]->send(RankId(1), message_of(name(0), 8));
+  for (const auto& endpoint : endpoints) EXPECT_NO_THROW(endpoint->throw_if_aborted());
   endpoints[1]->abort("first");
   endpoints[0]->abort("second");
   for (const auto& endpoint : endpoints) {
@@ -250,6 +251,7 @@ TEST_P(TransportContract, EndsLaterCallsAfterAnAbort) {
         "first");
     EXPECT_EQ(error_of<CanceledError>([&] { endpoint->send(other, message_of(name(9), 8)); }),
               "first");
+    EXPECT_EQ(error_of<CanceledError>([&] { endpoint->throw_if_aborted(); }), "first");
   }
 }
 

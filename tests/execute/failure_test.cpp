@@ -164,6 +164,27 @@ TEST(RunStep, AbortsTheOthersAfterATimeout) {
   EXPECT_THROW(endpoints[0]->send(RankId(1), {}), CanceledError);
 }
 
+// The last stage has all its weight gradients still to do, and needs nobody for them.
+TEST(RunStep, EndsARankThatComputesWithoutMessages) {
+  const Schedule schedule = parse_schedule(
+      "headrace-schedule 1\nname tail\nmicro-batches 4\nplace 0 1\n"
+      "rank 0: 0F0 0F1 0F2 0F3 0B0 0B1 0B2 0B3\n"
+      "rank 1: 1F0 1F1 1F2 1F3 1I0 1I1 1I2 1I3 1W0 1W1 1W2 1W3\n",
+      "tail");
+  int weights = 0;
+  FakeOptions options;
+  options.prepare = [&weights](RankId rank, FakeCompute& compute) {
+    compute.before = [&weights, rank](const Action& action) {
+      if (rank == RankId(0) && action.kind == ActionKind::Backward) throw_runtime_error();
+      if (action.kind != ActionKind::WeightGrad) return;
+      ++weights;
+      std::this_thread::sleep_for(milliseconds(400));
+    };
+  };
+  EXPECT_THROW((void)run_fake(schedule, options), ComputeError);
+  EXPECT_LE(weights, 1);
+}
+
 TEST(RunStep, LeavesACancellationOfTheComputeAsItIs) {
   const auto options =
       throwing_at(RankId(0), 1, [] { throw CanceledError("stopped by the user"); });
