@@ -16,6 +16,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace headrace::testing {
 namespace {
@@ -142,6 +143,16 @@ TEST(RunStep, NamesTheSilentRankWhenAWaitPassesItsDeadline) {
   EXPECT_THAT(message, HasSubstr("no word from rank "));
   EXPECT_THAT(message, HasSubstr("Check that rank 1 is running, or raise --timeout."));
   EXPECT_THAT(message, HasSubstr("1SEND_"));
+}
+
+TEST(RunStep, WaitsForEverWhereTheTimeoutIsTheLongestThereIs) {
+  FakeOptions options;
+  options.timeout = std::chrono::nanoseconds::max();
+  options.prepare = [](RankId rank, FakeCompute& compute) {
+    if (rank != RankId(0)) return;
+    compute.before = [](const Action&) { std::this_thread::sleep_for(milliseconds(5)); };
+  };
+  EXPECT_EQ(run_fake(gpipe(2, 1), options).result, sequential_result(gpipe(2, 1), 1));
 }
 
 TEST(RunStep, WordsALateMessageAsAgreed) {
