@@ -166,6 +166,15 @@ TEST(RunStep, WordsALateMessageAsAgreed) {
                                  "far. Check that rank 0 is running, or raise --timeout."));
 }
 
+TEST(RunStep, SaysWhichGradientIsLate) {
+  const auto endpoints = in_process_endpoints(2);
+  FakeCompute compute(2, 1);
+  const std::string message = message_of<TransportError>([&] {
+    (void)run_step(gpipe(2, 1), compute, *endpoints[0], {0, Clock::now(), milliseconds(20)});
+  });
+  EXPECT_THAT(message, HasSubstr("while waiting for 1SEND_B0 (step 0). Last heard: nothing"));
+}
+
 TEST(RunStep, AbortsTheOthersAfterATimeout) {
   const auto endpoints = in_process_endpoints(2);
   FakeCompute compute(2, 1);
