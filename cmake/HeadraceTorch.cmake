@@ -53,6 +53,9 @@ add_library(headrace_torch INTERFACE)
 add_library(headrace::torch ALIAS headrace_torch)
 target_include_directories(headrace_torch SYSTEM INTERFACE
   ${HEADRACE_TORCH_DIR}/include ${HEADRACE_TORCH_DIR}/include/torch/csrc/api/include)
+# LibTorch ships headers of a newer {fmt} in its include folder, which win over Debian's there. They
+# must not meet Debian's library at link time, so torch targets take {fmt} from headers alone.
+target_compile_definitions(headrace_torch INTERFACE FMT_HEADER_ONLY=1)
 target_link_directories(headrace_torch INTERFACE ${HEADRACE_TORCH_DIR}/lib)
 target_link_libraries(headrace_torch INTERFACE torch torch_cpu c10)
 if(EXISTS ${HEADRACE_TORCH_DIR}/lib/libtorch_cuda.so)

@@ -65,8 +65,10 @@ std::optional<std::int64_t> parse_quantity(std::string_view text, std::span<cons
   return std::nullopt;
 }
 
+// The limits are those of the rounded number: 9.996 is shown as 10.0.
 std::string format_scaled(double value, std::string_view unit) {
-  const int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
+  const double size = value < 0 ? -value : value;
+  const int decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f} {}", value, decimals, unit);
 }
 
@@ -92,8 +94,8 @@ std::string format_time(Time time) {
   const auto ns = static_cast<double>(time.count());
   const double size = ns < 0 ? -ns : ns;
   if (size < 1e3) return fmt::format("{} ns", time.count());
-  if (size < 1e6) return format_scaled(ns / 1e3, "us");
-  if (size < 1e9) return format_scaled(ns / 1e6, "ms");
+  if (size < 999.5e3) return format_scaled(ns / 1e3, "us");
+  if (size < 999.5e6) return format_scaled(ns / 1e6, "ms");
   return format_scaled(ns / 1e9, "s");
 }
 
@@ -103,7 +105,7 @@ std::string format_bytes(Bytes bytes) {
   constexpr std::array<std::string_view, 4> kNames{"KiB", "MiB", "GiB", "TiB"};
   std::size_t name = 0;
   value /= 1024;
-  while (name + 1 < kNames.size() && (value >= 1024 || value <= -1024)) {
+  while (name + 1 < kNames.size() && (value >= 1023.5 || value <= -1023.5)) {
     value /= 1024;
     ++name;
   }

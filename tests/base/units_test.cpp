@@ -90,6 +90,15 @@ TEST(FormatTime, HasThreeDigitsAndAUnit) {
   EXPECT_EQ(format_time(Time(12'345)), "12.3 us");
   EXPECT_EQ(format_time(Time(123'456)), "123 us");
   EXPECT_EQ(format_time(Time(1'500'000'000)), "1.50 s");
+  EXPECT_EQ(format_time(Time(-12'345)), "-12.3 us");
+}
+
+// 9.996 us is 10.0 us in three digits, not 10.00; and 999.6 us is 1.00 ms, not 1000 us.
+TEST(FormatTime, KeepsThreeDigitsWhereRoundingCarries) {
+  EXPECT_EQ(format_time(Time(9'996)), "10.0 us");
+  EXPECT_EQ(format_time(Time(99'960)), "100 us");
+  EXPECT_EQ(format_time(Time(999'600)), "1.00 ms");
+  EXPECT_EQ(format_time(Time(999'400)), "999 us");
 }
 
 TEST(FormatBytes, HasThreeDigitsAndABinaryUnit) {
@@ -99,6 +108,8 @@ TEST(FormatBytes, HasThreeDigitsAndABinaryUnit) {
   EXPECT_EQ(format_bytes(Bytes(1'610'612'736)), "1.50 GiB");
   EXPECT_EQ(format_bytes(Bytes(100 * 1024)), "100 KiB");
   EXPECT_EQ(format_bytes(Bytes(-2048)), "-2.00 KiB");
+  EXPECT_EQ(format_bytes(Bytes(-20480)), "-20.0 KiB");
+  EXPECT_EQ(format_bytes(Bytes((std::int64_t{1} << 20) - 1)), "1.00 MiB");
 }
 
 TEST(Bytes, AddsSubtractsAndScales) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headrace/cli/torch/progress.h"
+
+#include "headrace/cli/output.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace headrace::cli {
+namespace {
+
+constexpr int kBarWidth = 20;
+
+std::string bar(double share) {
+  const int full = static_cast<int>(share * kBarWidth);
+  return "[" + std::string(static_cast<std::size_t>(full), '#') +
+         std::string(static_cast<std::size_t>(kBarWidth - full), '-') + "]";
+}
+
+}  // namespace
+
+Progress::Progress(int steps, bool terminal)
+    : steps_(steps), terminal_(terminal), start_(std::chrono::steady_clock::now()) {}
+
+std::string Progress::line(const StepReport& report) const {
+  const auto done = static_cast<double>(report.step + 1);
+  const double elapsed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double left = elapsed / done * (steps_ - done);
+  std::string text = fmt::format(
+      "step {}/{}  loss {:.4f}  {:.0f} tokens/s  bubble {:.1f}%  {:.0f} s left", report.step + 1,
+      steps_, report.loss, report.tokens_per_s, 100 * report.bubble, left);
+  if (report.eval_loss) text += fmt::format("  held-out {:.4f}", *report.eval_loss);
+  return text;
+}
+
+void Progress::show(const StepReport& report) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool last = report.step + 1 == steps_;
+  const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(2000);
+  if (report.step > 0 && !last && !report.eval_loss && now - shown_ < pause) return;
+  shown_ = now;
+  if (terminal_) {
+    print(fmt::format("\r\x1b[K{} {}", bar((report.step + 1.0) / steps_), line(report)));
+    open_ = true;
+  } else {
+    print_line(line(report));
+  }
+  std::fflush(stdout);
+}
+
+void Progress::finish() {
+  if (open_) print_line("");
+  open_ = false;
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headrace/runtime/job.h"
+
+#include "headrace/base/error.h"
+#include "headrace/data/batches.h"
+#include "headrace/models/gpt.h"
+#include "headrace/models/mlp.h"
+#include "headrace/schedule/generate.h"
+#include "headrace/schedule/text_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace headrace {
+
+Network network_of(const TrainConfig& config) {
+  const ModelConfig& model = config.model;
+  if (model.kind == "mlp") return mlp_network({model.layers, model.d_model, model.vocabulary});
+  GptShape shape;
+  shape.layers = model.layers;
+  shape.d_model = model.d_model;
+  shape.heads = model.heads;
+  shape.d_hidden = model.d_hidden > 0 ? model.d_hidden : 4 * model.d_model;
+  shape.vocabulary = model.vocabulary;
+  shape.sequence = config.data.sequence;
+  shape.tied_head = model.tied_head;
+  shape.dropout = model.dropout;
+  return gpt_network(shape);
+}
+
+namespace {
+
+Schedule read_schedule(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) throw IoError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  return parse_schedule(text.str(), path);
+}
+
+}  // namespace
+
+Schedule schedule_of(const TrainConfig& config) {
+  const PipelineConfig& pipeline = config.pipeline;
+  const auto names = method_names();
+  const bool method = std::find(names.begin(), names.end(), pipeline.schedule) != names.end();
+  if (method || pipeline.schedule.find_first_of("/.") == std::string::npos) {
+    ScheduleRequest request;
+    request.method = pipeline.schedule;
+    request.ranks = pipeline.ranks;
+    request.micro_batches = pipeline.micro_batches;
+    return generate(request);
+  }
+  Schedule schedule = read_schedule(pipeline.schedule);
+  if (schedule.rank_count() != pipeline.ranks)
+    throw UsageError(fmt::format("{} has {} ranks, but pipeline.ranks is {}; set it to {}",
+                                 pipeline.schedule, schedule.rank_count(), pipeline.ranks,
+                                 schedule.rank_count()));
+  if (schedule.micro_batches != pipeline.micro_batches)
+    throw UsageError(fmt::format(
+        "{} has {} micro-batches, but pipeline.micro_batches is {}; set it to {}",
+        pipeline.schedule, schedule.micro_batches, pipeline.micro_batches, schedule.micro_batches));
+  return schedule;
+}
+
+Partition partition_of(const TrainConfig& config, const Network& network,
+                       const Schedule& schedule) {
+  const int layers = static_cast<int>(network.layers.size());
+  const int stages = schedule.stage_count();
+  if (layers < stages)
+    throw UsageError(
+        fmt::format("{} stages but only {} layers (the embedding, two per block, and "
+                    "the head of a gpt); use {} stages or fewer, or more layers",
+                    stages, layers, layers));
+  const std::vector<int>& cut = config.pipeline.cut;
+  if (!cut.empty()) {
+    if (static_cast<int>(cut.size()) != stages)
+      throw UsageError(
+          fmt::format("pipeline.cut names {} stages, but the schedule has {}", cut.size(), stages));
+    return partition_from_counts(cut, layers);
+  }
+  const ModelProfile profile = profile_of(network, {1, config.data.sequence});
+  std::vector<std::int64_t> flops;
+  for (const LayerProfile& layer : profile.layers) flops.push_back(layer.flops);
+  return balance_layers(flops, stages);
+}
+
+namespace {
+
+void check_supported(const Schedule& schedule) {
+  if (schedule.slices != 1)
+    throw UsageError(
+        fmt::format("{} cuts sequences into {} slices, which training does not run; "
+                    "use a schedule without slices",
+                    schedule.name, schedule.slices));
+  if (schedule.copies.size() > 1)
+    throw UsageError(
+        fmt::format("{} keeps {} copies of each stage, which training does not run; "
+                    "use a schedule with one",
+                    schedule.name, schedule.copies.size()));
+  if (schedule.weights.rule != WeightRule::Synchronous)
+    throw UsageError(
+        fmt::format("{} updates weights within the step, which training does not run; "
+                    "use a synchronous schedule",
+                    schedule.name));
+  bool backward = false;
+  for (const auto& list : schedule.ranks)
+    for (const Action& a : list)
+      backward = backward || a.kind == ActionKind::Backward || a.kind == ActionKind::InputGrad;
+  if (!backward)
+    throw UsageError(fmt::format("{} has forwards only; training needs a backward", schedule.name));
+}
+
+}  // namespace
+
+TextJob text_job(const TrainConfig& config, Schedule schedule, const TextCorpus& corpus) {
+  check_supported(schedule);
+  TextJob text;
+  TrainJob& job = text.job;
+  job.network = network_of(config);
+  job.partition = partition_of(config, job.network, schedule);
+  const auto sizes = micro_batch_sizes(config.batch, schedule.micro_batches);
+  text.training =
+      std::make_unique<TrainingText>(corpus.train, config.data.sequence, config.seed, sizes);
+  if (!corpus.held_out.empty()) {
+    const int rows = sizes.front();
+    job.evaluation_micro_batches = std::max(1, (config.eval.batches * config.batch) / rows);
+    text.evaluation = std::make_unique<EvaluationText>(corpus.held_out, config.data.sequence, rows,
+                                                       job.evaluation_micro_batches);
+  }
+  job.schedule = std::move(schedule);
+  job.loss = token_cross_entropy();
+  job.training = text.training.get();
+  job.evaluation = text.evaluation.get();
+  job.tokens_per_step = std::int64_t{config.batch} * config.data.sequence;
+  job.seed = config.seed;
+  job.steps = config.steps;
+  job.evaluate_every = config.eval.every;
+  job.threads_per_rank = config.pipeline.threads_per_rank;
+  job.timeout = config.pipeline.timeout;
+  job.optimizer = config.optimizer;
+  return text;
+}
+
+}  // namespace headrace
