@@ -64,3 +64,8 @@ if(EXISTS ${HEADRACE_TORCH_DIR}/lib/libtorch_cuda.so)
   target_link_libraries(headrace_torch INTERFACE torch_cuda c10_cuda)
   target_compile_definitions(headrace_torch INTERFACE HEADRACE_TORCH_HAS_CUDA=1)
 endif()
+
+# A file that includes LibTorch takes a gigabyte to compile; more at once than fit would swap.
+cmake_host_system_information(RESULT _memory QUERY TOTAL_PHYSICAL_MEMORY)
+math(EXPR _torch_jobs "${_memory} / 2000 + 1")
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS headrace_torch=${_torch_jobs})

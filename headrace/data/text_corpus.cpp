@@ -98,7 +98,7 @@ TextCorpus load_text(std::span<const std::string> paths, double held_out, int se
 
 TextEntropy text_entropy(std::span<const std::uint8_t> text) {
   std::array<double, 256> single{};
-  std::vector<double> pairs(256 * 256, 0.0);
+  std::vector<double> pairs(std::size_t{256} * 256, 0.0);
   for (const std::uint8_t byte : text) single[byte] += 1;
   for (std::size_t i = 1; i < text.size(); ++i) pairs[256 * text[i - 1] + text[i]] += 1;
 

@@ -49,7 +49,7 @@ class Mailboxes {
   }
 
   [[nodiscard]] int count() const { return static_cast<int>(boxes_.size()); }
-  void put(RankId from, RankId to, Message message);
+  void put(RankId from, RankId to, Message&& message);
   [[nodiscard]] Message take(RankId rank, const Address& wanted, Deadline deadline);
   void throw_if_aborted(RankId rank);
   void abort(const std::string& reason);
@@ -63,7 +63,7 @@ class Mailboxes {
   std::optional<std::string> first_reason_;
 };
 
-void Mailboxes::put(RankId from, RankId to, Message message) {
+void Mailboxes::put(RankId from, RankId to, Message&& message) {
   Mailbox& box = boxes_[to.index()];
   const MessageName name = message.name;
   bool awaited = false;

@@ -2,15 +2,15 @@
 //
 // The closed forms of the literature, exactly, for all p <= 8 and m <= 16, three cost triples and
 // latency 0, 1 and 3. Letters: p ranks, m micro-batches, f i w times of F, I and W, t latency.
-#include <algorithm>
-#include <array>
-
-#include <gtest/gtest.h>
-
 #include "headrace/schedule/basic.h"
 #include "headrace/schedule/lower.h"
 #include "headrace/simulate/simulate.h"
 #include "headrace/timeline/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
 
 namespace headrace {
 namespace {
@@ -57,8 +57,7 @@ TEST(Simulate, GPipeFillsAndDrainsOnce) {
   for (const Case& c : all_cases())
     for (const bool reverse : {false, true}) {
       const auto metrics = run(gpipe(c.p, c.m, reverse), c);
-      EXPECT_EQ(metrics.makespan.count(),
-                (c.m + c.p - 1) * (c.f + c.i + c.w) + 2 * (c.p - 1) * c.t)
+      EXPECT_EQ(metrics.makespan.count(), (c.m + c.p - 1) * (c.f + c.i + c.w) + 2 * (c.p - 1) * c.t)
           << name(c);
       EXPECT_EQ(metrics.peak_live, std::vector<int>(static_cast<std::size_t>(c.p), c.m)) << name(c);
     }
