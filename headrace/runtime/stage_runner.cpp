@@ -37,8 +37,11 @@ LossFunction token_cross_entropy() {
 StageRunner::StageRunner(const Network& network, const Partition& partition,
                          const Schedule& schedule, RankId rank, std::uint64_t seed,
                          LossFunction loss)
-    : rank_(rank), last_stage_(schedule.last_stage()), seed_(seed), loss_(std::move(loss)) {
-  losses_.assign(static_cast<std::size_t>(schedule.micro_batches), 0.0);
+    : rank_(rank),
+      last_stage_(schedule.last_stage()),
+      micro_batches_(schedule.micro_batches),
+      seed_(seed),
+      loss_(std::move(loss)) {
   for (const Placement& placement : schedule.copies)
     for (std::size_t s = 0; s < placement.size(); ++s) {
       if (placement[s] != rank) continue;
@@ -54,7 +57,6 @@ StageRunner::StageRunner(const Network& network, const Partition& partition,
     }
   std::sort(parameters_.begin(), parameters_.end(),
             [](const auto& a, const auto& b) { return a.order < b.order; });
-  if (stages_.count(last_stage_) == 0) losses_.clear();
   link_tied_parameters();
 }
 
@@ -72,12 +74,17 @@ void StageRunner::begin_training(std::int64_t step, const BatchSource& source) {
   training_ = true;
   step_ = step;
   source_ = &source;
+  start_losses(micro_batches_);
   for (const PlacedParameter& placed : parameters_) placed.parameter->has_grad = false;
 }
 
 void StageRunner::begin_evaluation(const BatchSource& source, int micro_batches) {
   training_ = false;
   source_ = &source;
+  start_losses(micro_batches);
+}
+
+void StageRunner::start_losses(int micro_batches) {
   if (stages_.count(last_stage_) > 0) losses_.assign(static_cast<std::size_t>(micro_batches), 0.0);
 }
 

@@ -43,7 +43,8 @@ class StageRunner : public StageCompute {
   StageRunner(const Network& network, const Partition& partition, const Schedule& schedule,
               RankId rank, std::uint64_t seed, LossFunction loss);
 
-  // What the following pass works on. A training pass starts with empty gradients.
+  // What the following pass works on. A training pass starts with empty gradients; both start with
+  // a loss for each of their own micro-batches, which need not be equally many.
   void begin_training(std::int64_t step, const BatchSource& source);
   void begin_evaluation(const BatchSource& source, int micro_batches);
 
@@ -67,12 +68,14 @@ class StageRunner : public StageCompute {
     WeightGradWork work;
   };
 
+  void start_losses(int micro_batches);
   [[nodiscard]] LayerContext context_of(const Action& action) const;
   void make_loss(const Action& action, Tensors outputs, Kept* kept);
   void link_tied_parameters();
 
   RankId rank_;
   StageId last_stage_;
+  int micro_batches_;  // of a training step
   std::uint64_t seed_;
   LossFunction loss_;
   std::map<StageId, std::vector<std::unique_ptr<Layer>>> stages_;
