@@ -41,7 +41,7 @@ class RankStep {
   void require_supported() const;
   void run_one(std::size_t position);
   void run_pair(std::size_t position);
-  void compute_and_hand_on(std::size_t position, Values input);
+  [[nodiscard]] Time compute_and_hand_on(std::size_t position, Values input);
   [[nodiscard]] Values compute(const Action& action, Values input);
   void run_other(const Action& action);
   template <class Call>
@@ -95,9 +95,9 @@ void RankStep::run_one(std::size_t position) {
   const Action& action = list_[position];
   Values input = exchange_.fetch(action);
   const Time start = now();
-  compute_and_hand_on(position, std::move(input));
-  timeline_.actions.push_back({action, start, now()});
-  record_memory(timeline_.actions.back().end);
+  const Time end = compute_and_hand_on(position, std::move(input));
+  timeline_.actions.push_back({action, start, end});
+  record_memory(end);
 }
 
 // Both halves wait before the first runs: the pair is one atom, as verify() and simulate() see it.
@@ -108,22 +108,29 @@ void RankStep::run_pair(std::size_t position) {
   Values left_input = exchange_.fetch(left);
   Values right_input = exchange_.fetch(right);
   const Time start = now();
-  compute_and_hand_on(position, std::move(left_input));
-  compute_and_hand_on(position + 1, std::move(right_input));
-  const Time end = now();
+  static_cast<void>(compute_and_hand_on(position, std::move(left_input)));
+  const Time end = compute_and_hand_on(position + 1, std::move(right_input));
   timeline_.actions.push_back({left, start, end});
   timeline_.actions.push_back({right, start, end});
   record_memory(end);
 }
 
-void RankStep::compute_and_hand_on(std::size_t position, Values input) {
+// Returns when the compute was done, before its result went out: the receiver may begin before the
+// sender comes back from sending, and would seem to run ahead of its input.
+Time RankStep::compute_and_hand_on(std::size_t position, Values input) {
   const Action& action = list_[position];
   BoundaryStore& store = exchange_.store();
   if (action.kind == ActionKind::Forward && !forward_only_) store.note_width(action, input.size());
   const std::size_t width = is_backward(action.kind) ? store.take_width(action) : 0;
   count_birth(action);
-  named(position, [&] { exchange_.hand_on(action, compute(action, std::move(input)), width); });
+  Time end{};
+  named(position, [&] {
+    Values result = compute(action, std::move(input));
+    end = now();
+    exchange_.hand_on(action, std::move(result), width);
+  });
   count_death(action);
+  return end;
 }
 
 Values RankStep::compute(const Action& action, Values input) {
