@@ -40,11 +40,10 @@ class TrainingText : public BatchSource {
   std::vector<int> sizes_;
 };
 
-// The same rows of a held-out text at every evaluation, `rows_each` per micro-batch, in order.
+// The same rows of a held-out text at every evaluation, in order, sizes[k] in micro-batch k.
 class EvaluationText : public BatchSource {
  public:
-  EvaluationText(std::span<const std::uint8_t> text, int sequence, int rows_each,
-                 int micro_batches);
+  EvaluationText(std::span<const std::uint8_t> text, int sequence, std::vector<int> sizes);
   [[nodiscard]] at::Tensor inputs(std::int64_t step, int micro_batch) const override;
   [[nodiscard]] at::Tensor targets(std::int64_t step, int micro_batch) const override;
   [[nodiscard]] std::int64_t total_targets(std::int64_t step) const override;
@@ -52,8 +51,7 @@ class EvaluationText : public BatchSource {
  private:
   std::span<const std::uint8_t> text_;
   int sequence_;
-  int rows_each_;
-  int micro_batches_;
+  std::vector<int> sizes_;
 };
 
 }  // namespace headrace

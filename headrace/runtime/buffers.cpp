@@ -7,6 +7,14 @@
 #include <utility>
 
 namespace headrace {
+namespace {
+
+// Its type marks the buffers whose owner is a tensor.
+struct DeleteTensor {
+  void operator()(at::Tensor* tensor) const { delete tensor; }
+};
+
+}  // namespace
 
 Buffer to_buffer(at::Tensor tensor) {
   Buffer buffer;
@@ -20,7 +28,7 @@ Buffer to_buffer(at::Tensor tensor) {
   buffer.dtype = static_cast<std::int32_t>(tensor.scalar_type());
   buffer.shape = tensor.sizes().vec();
   buffer.requires_grad = tensor.is_floating_point();
-  buffer.owner = std::make_shared<at::Tensor>(std::move(tensor));
+  buffer.owner = std::shared_ptr<at::Tensor>(new at::Tensor(std::move(tensor)), DeleteTensor{});
   return buffer;
 }
 
@@ -32,6 +40,8 @@ Values to_values(Tensors tensors) {
 
 at::Tensor to_tensor(Buffer buffer) {
   if (!buffer.defined) return {};
+  if (std::get_deleter<DeleteTensor>(buffer.owner) != nullptr)
+    return *static_cast<at::Tensor*>(buffer.owner.get());
   const auto type = at::TensorOptions().dtype(static_cast<at::ScalarType>(buffer.dtype));
   void* data = buffer.data;
   return at::from_blob(

@@ -13,7 +13,8 @@ namespace headrace {
 [[nodiscard]] Buffer to_buffer(at::Tensor tensor);
 [[nodiscard]] Values to_values(Tensors tensors);
 
-// A tensor over the buffer's memory, which stays alive as long as the tensor does.
+// The tensor that to_buffer() got, or a tensor over the buffer's memory where that came from
+// elsewhere; the memory stays alive as long as the tensor does.
 [[nodiscard]] at::Tensor to_tensor(Buffer buffer);
 [[nodiscard]] Tensors to_tensors(Values values);
 

@@ -85,15 +85,20 @@ Header* take_block(int size_class) {
   return new (raw) Header;
 }
 
-void charge(Header& block, std::size_t bytes) {
-  block.bytes = bytes;
+// Charges the block to the calling thread's rank.
+void charge(Header& block) {
   block.rank = static_cast<std::int32_t>(charged_slot);
   Account& account = state().accounts[charged_slot];
-  const auto size = static_cast<std::int64_t>(bytes);
+  const auto size = static_cast<std::int64_t>(block.bytes);
   const std::int64_t now = account.held.fetch_add(size, std::memory_order_relaxed) + size;
   std::int64_t peak = account.peak.load(std::memory_order_relaxed);
   while (now > peak && !account.peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
   }
+}
+
+void discharge(const Header& block) {
+  state().accounts[static_cast<std::size_t>(block.rank)].held.fetch_sub(
+      static_cast<std::int64_t>(block.bytes), std::memory_order_relaxed);
 }
 
 void fill_with_nan(void* data, std::size_t bytes) {
@@ -103,8 +108,7 @@ void fill_with_nan(void* data, std::size_t bytes) {
 void release(void* data) {
   if (data == nullptr) return;
   Header* block = static_cast<Header*>(data) - 1;
-  state().accounts[static_cast<std::size_t>(block->rank)].held.fetch_sub(
-      static_cast<std::int64_t>(block->bytes), std::memory_order_relaxed);
+  discharge(*block);
   if (state().poison.load(std::memory_order_relaxed)) fill_with_nan(data, block->bytes);
   if (!state().reuse.load(std::memory_order_relaxed)) return std::free(block);
   Pool& pool = state().pools[static_cast<std::size_t>(block->size_class)];
@@ -120,7 +124,8 @@ class CachingAllocator final : public c10::Allocator {
     const int size_class = class_of(bytes);
     Header* block = take_block(size_class);
     block->size_class = size_class;
-    charge(*block, bytes);
+    block->bytes = bytes;
+    charge(*block);
     void* data = block + 1;
     if (state().poison.load(std::memory_order_relaxed)) fill_with_nan(data, bytes);
     // Some kernels free through raw_deleter, so the context must be the data itself.
@@ -140,9 +145,11 @@ Account& account_of(RankId rank) {
 
 }  // namespace
 
-void install_cpu_allocator(const CpuAllocatorOptions& options) {
-  state().reuse = options.reuse;
-  state().poison = options.poison;
+void install_cpu_allocator(const std::optional<CpuAllocatorOptions>& options) {
+  if (options) {
+    state().reuse = options->reuse;
+    state().poison = options->poison;
+  }
   static CachingAllocator* const allocator = new CachingAllocator;
   // Above PyTorch's own priorities, so that nothing loaded later takes its place.
   c10::SetCPUAllocator(allocator, 100);
@@ -150,6 +157,16 @@ void install_cpu_allocator(const CpuAllocatorOptions& options) {
 
 void charge_this_thread_to(RankId rank) {
   charged_slot = rank.valid() ? std::min(rank.index(), kRanks) : kRanks;
+}
+
+void take_charge_of(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.has_storage()) return;
+  const c10::DataPtr& memory = tensor.storage().data_ptr();
+  if (memory.get() == nullptr || memory.get_deleter() != &release) return;
+  Header& block = *(static_cast<Header*>(memory.get()) - 1);
+  if (static_cast<std::size_t>(block.rank) == charged_slot) return;
+  discharge(block);
+  charge(block);
 }
 
 Bytes bytes_held_by(RankId rank) {

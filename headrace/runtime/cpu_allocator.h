@@ -13,7 +13,9 @@
 #include "headrace/base/ids.h"
 #include "headrace/base/units.h"
 
-#include <cstdint>
+#include <ATen/core/Tensor.h>
+
+#include <optional>
 
 namespace headrace {
 
@@ -23,14 +25,19 @@ struct CpuAllocatorOptions {
 };
 
 // Makes it PyTorch's CPU allocator for the rest of the process; call it before the first tensor.
-// A second call changes the options only.
-void install_cpu_allocator(const CpuAllocatorOptions& options = {});
+// Without `options`, those of an earlier call stay.
+void install_cpu_allocator(const std::optional<CpuAllocatorOptions>& options = {});
 
 // From now on the calling thread's tensors are charged to `rank`; not valid(): to no rank.
 void charge_this_thread_to(RankId rank);
 
+// The memory of a tensor that another rank handed over counts for the calling thread's rank from
+// now on. Memory that is not from this allocator stays as it is.
+void take_charge_of(const at::Tensor& tensor);
+
 // What the rank's tensors take now, and the most they took since the last reset. A tensor counts
-// for the rank that made it until it is freed, whichever thread frees it.
+// for the rank that made it, or that last took charge of it, until it is freed, whichever thread
+// frees it.
 [[nodiscard]] Bytes bytes_held_by(RankId rank);
 [[nodiscard]] Bytes peak_bytes_of(RankId rank);
 void reset_peak_bytes(RankId rank);

@@ -92,34 +92,19 @@ Partition partition_of(const TrainConfig& config, const Network& network,
 
 namespace {
 
-void check_supported(const Schedule& schedule) {
-  if (schedule.slices != 1)
-    throw UsageError(
-        fmt::format("{} cuts sequences into {} slices, which training does not run; "
-                    "use a schedule without slices",
-                    schedule.name, schedule.slices));
-  if (schedule.copies.size() > 1)
-    throw UsageError(
-        fmt::format("{} keeps {} copies of each stage, which training does not run; "
-                    "use a schedule with one",
-                    schedule.name, schedule.copies.size()));
-  if (schedule.weights.rule != WeightRule::Synchronous)
-    throw UsageError(
-        fmt::format("{} updates weights within the step, which training does not run; "
-                    "use a synchronous schedule",
-                    schedule.name));
-  bool backward = false;
-  for (const auto& list : schedule.ranks)
-    for (const Action& a : list)
-      backward = backward || a.kind == ActionKind::Backward || a.kind == ActionKind::InputGrad;
-  if (!backward)
-    throw UsageError(fmt::format("{} has forwards only; training needs a backward", schedule.name));
+// As many rows as asked for, or as the text has, so that every micro-batch count evaluates the same
+// ones; no micro-batch larger than in training.
+std::vector<int> evaluation_sizes(const TrainConfig& config, std::size_t bytes, int most_rows) {
+  const auto asked = std::int64_t{config.eval.batches} * config.batch;
+  const auto whole = (static_cast<std::int64_t>(bytes) - 1) / config.data.sequence;
+  const int rows = static_cast<int>(std::min(asked, whole));
+  return micro_batch_sizes(rows, (rows - 1) / most_rows + 1);
 }
 
 }  // namespace
 
 TextJob text_job(const TrainConfig& config, Schedule schedule, const TextCorpus& corpus) {
-  check_supported(schedule);
+  check_trainable(schedule);
   TextJob text;
   TrainJob& job = text.job;
   job.network = network_of(config);
@@ -128,10 +113,10 @@ TextJob text_job(const TrainConfig& config, Schedule schedule, const TextCorpus&
   text.training =
       std::make_unique<TrainingText>(corpus.train, config.data.sequence, config.seed, sizes);
   if (!corpus.held_out.empty()) {
-    const int rows = sizes.front();
-    job.evaluation_micro_batches = std::max(1, (config.eval.batches * config.batch) / rows);
-    text.evaluation = std::make_unique<EvaluationText>(corpus.held_out, config.data.sequence, rows,
-                                                       job.evaluation_micro_batches);
+    auto parts = evaluation_sizes(config, corpus.held_out.size(), sizes.front());
+    job.evaluation_micro_batches = static_cast<int>(parts.size());
+    text.evaluation =
+        std::make_unique<EvaluationText>(corpus.held_out, config.data.sequence, std::move(parts));
   }
   job.schedule = std::move(schedule);
   job.loss = token_cross_entropy();

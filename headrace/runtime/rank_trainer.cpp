@@ -58,7 +58,6 @@ RankReport RankTrainer::train_step(std::int64_t step, Clock::time_point run_star
   runner_.begin_training(step, *job_.training);
   const StepContext context{pass_++, run_start, job_.timeout};
   report.timeline = run_step(job_.schedule, runner_, endpoint_, context);
-  check_losses(step);
   report.losses = runner_.losses();
   exchange_.add_tied_gradients(context.step);
   if (job_.optimizer.clip_norm > 0) report.grad_norm = clip(context.step);
@@ -69,23 +68,12 @@ RankReport RankTrainer::train_step(std::int64_t step, Clock::time_point run_star
   return report;
 }
 
-void RankTrainer::check_losses(std::int64_t step) const {
-  const auto& losses = runner_.losses();
-  for (std::size_t k = 0; k < losses.size(); ++k)
-    if (!std::isfinite(losses[k]))
-      throw ComputeError(fmt::format(
-          "step {}: the loss of micro-batch {} is {}. The weights are as they were before this "
-          "step; lower the learning rate, or clip the gradient norm.",
-          step, k, losses[k]));
-}
-
 double RankTrainer::clip(std::int64_t step) {
   const double norm = exchange_.global_norm(step);
   if (!std::isfinite(norm))
     throw ComputeError(
         fmt::format("step {}: the gradient norm is {}. The weights are as they were before this "
-                    "step; lower the "
-                    "learning rate.",
+                    "step; lower the learning rate.",
                     step, norm));
   // As PyTorch's clip_grad_norm_ does it, so that runs can be compared.
   const double scale = job_.optimizer.clip_norm / (norm + 1e-6);

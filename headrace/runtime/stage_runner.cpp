@@ -10,27 +10,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace headrace {
 namespace {
 
-// A layer that throws is named; the executor adds rank, action, stage and micro-batch.
+// What throws is named, a layer or the loss; the executor adds rank, action, stage and micro-batch.
 template <class Call>
-auto in_layer(const Layer& layer, const Call& call) {
+auto named(const std::string& place, const Call& call) {
   try {
     return call();
   } catch (const c10::Error& error) {
-    throw ComputeError(fmt::format("layer {}: {}", layer.name(), error.what_without_backtrace()));
+    throw ComputeError(fmt::format("{}: {}", place, error.what_without_backtrace()));
   } catch (const std::exception& error) {
-    throw ComputeError(fmt::format("layer {}: {}", layer.name(), error.what()));
+    throw ComputeError(fmt::format("{}: {}", place, error.what()));
+  } catch (...) {
+    throw ComputeError(fmt::format("{}: threw something that is not a std::exception", place));
   }
+}
+
+template <class Call>
+auto in_layer(const Layer& layer, const Call& call) {
+  return named("layer " + layer.name(), call);
+}
+
+// What crossed from another stage is now held here.
+Tensors received(Values values) {
+  Tensors tensors = to_tensors(std::move(values));
+  for (const at::Tensor& tensor : tensors) take_charge_of(tensor);
+  return tensors;
 }
 
 }  // namespace
 
 LossFunction token_cross_entropy() {
   return [](Tensors& outputs, const at::Tensor& targets, std::int64_t total, bool with_grad) {
-    return cross_entropy(outputs.at(0), targets, total, with_grad);
+    at::Tensor& logits = outputs.at(0);
+    // The gradient overwrites them, and the last layer may have kept them for its backward.
+    if (logits.storage().use_count() > 1) logits = logits.clone();
+    return cross_entropy(logits, targets, total, with_grad);
   };
 }
 
@@ -95,7 +113,7 @@ LayerContext StageRunner::context_of(const Action& action) const {
 Values StageRunner::forward(const Action& action, Values input) {
   Tensors values = action.stage.value == 0
                        ? Tensors{source_->inputs(step_, action.micro_batch.value)}
-                       : to_tensors(std::move(input));
+                       : received(std::move(input));
   const LayerContext context = context_of(action);
   Kept kept;
   for (const auto& layer : stages_.at(action.stage)) {
@@ -110,8 +128,17 @@ Values StageRunner::forward(const Action& action, Values input) {
 
 void StageRunner::make_loss(const Action& action, Tensors outputs, Kept* kept) {
   const int k = action.micro_batch.value;
-  losses_.at(action.micro_batch.index()) =
-      loss_(outputs, source_->targets(step_, k), source_->total_targets(step_), kept != nullptr);
+  const double loss = named("loss", [&] {
+    return loss_(outputs, source_->targets(step_, k), source_->total_targets(step_),
+                 kept != nullptr);
+  });
+  // Found here, before a backward follows, so that no rank can end this step and update.
+  if (training_ && !std::isfinite(loss))
+    throw ComputeError(fmt::format(
+        "step {}: the loss is {}. The weights are as they were before this step; lower the "
+        "learning rate, or clip the gradient norm.",
+        step_, loss));
+  losses_.at(action.micro_batch.index()) = loss;
   if (kept != nullptr) kept->output_grad = std::move(outputs);
 }
 
@@ -119,8 +146,8 @@ Values StageRunner::backward(const Action& action, Values output_grad) {
   const auto entry = kept_.find({action.stage, action.micro_batch, action.slice});
   HEADRACE_CHECK(entry != kept_.end(), "{} has no forward", to_text(action));
   Kept& kept = entry->second;
-  Tensors grads = action.stage == last_stage_ ? std::move(kept.output_grad)
-                                              : to_tensors(std::move(output_grad));
+  Tensors grads =
+      action.stage == last_stage_ ? std::move(kept.output_grad) : received(std::move(output_grad));
   const bool split = action.kind == ActionKind::InputGrad;
   const LayerContext context = context_of(action);
   auto& layers = stages_.at(action.stage);

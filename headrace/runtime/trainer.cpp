@@ -7,6 +7,7 @@
 #include "headrace/runtime/digest.h"
 #include "headrace/runtime/internal/rank_trainer.h"
 #include "headrace/runtime/internal/step_log.h"
+#include "headrace/schedule/verify.h"
 #include "headrace/transport/in_process.h"
 
 #include <ATen/ATen.h>
@@ -22,7 +23,30 @@ namespace {
 
 using internal::RankTrainer;
 
+// Names what training does not run, and what to use instead; empty where it runs all.
+std::pair<std::string, std::string> not_run(const Schedule& schedule) {
+  if (schedule.slices != 1)
+    return {fmt::format("cuts sequences into {} slices", schedule.slices), "one without slices"};
+  if (schedule.copies.size() > 1)
+    return {fmt::format("keeps {} copies of each stage", schedule.copies.size()), "one with one"};
+  if (schedule.weights.rule != WeightRule::Synchronous)
+    return {"updates weights within the step", "a synchronous one"};
+  for (const auto& list : schedule.ranks)
+    for (const Action& action : list)
+      if (!is_compute(action.kind) && !is_send(action.kind) && !is_receive(action.kind))
+        return {fmt::format("has {}", to_text(action)), "one without it"};
+  return {};
+}
+
+bool has_backward(const Schedule& schedule) {
+  for (const auto& list : schedule.ranks)
+    for (const Action& a : list)
+      if (a.kind == ActionKind::Backward || a.kind == ActionKind::InputGrad) return true;
+  return false;
+}
+
 void check_job(const TrainJob& job) {
+  check_trainable(job.schedule);
   const auto stages = static_cast<std::size_t>(job.schedule.stage_count());
   if (job.partition.stages.size() != stages)
     throw UsageError(fmt::format("the cut has {} stages, but the schedule has {}",
@@ -65,6 +89,18 @@ void collect(const std::vector<std::unique_ptr<RankTrainer>>& ranks, TrainResult
 }
 
 }  // namespace
+
+void check_trainable(const Schedule& schedule) {
+  if (const auto violations = verify(schedule); !violations.empty())
+    throw UsageError(
+        fmt::format("schedule {} breaks a rule: {}", schedule.name, violations.front().message));
+  if (const auto [what, instead] = not_run(schedule); !what.empty())
+    throw UsageError(fmt::format("schedule {} {}, which training does not run; use {}",
+                                 schedule.name, what, instead));
+  if (!has_backward(schedule))
+    throw UsageError(
+        fmt::format("schedule {} has forwards only; training needs a backward", schedule.name));
+}
 
 Trainer::Trainer(TrainJob job) : job_(std::move(job)) {
   check_job(job_);

@@ -49,6 +49,10 @@ struct TrainJob {
   OptimizerConfig optimizer;
 };
 
+// Throws UsageError for a schedule that breaks a rule or that training does not run: one with
+// sequence slices, copies of a stage, updates within the step, or without backwards.
+void check_trainable(const Schedule& schedule);
+
 // What is known when a step has ended on all ranks.
 struct StepReport {
   std::int64_t step = 0;  // from 0
@@ -84,6 +88,7 @@ struct TrainResult {
 
 class Trainer {
  public:
+  // Throws UsageError for a job that does not fit together.
   explicit Trainer(TrainJob job);
 
   // Runs all steps. `progress` is called once per step, in order, by one of the rank threads.

@@ -25,7 +25,8 @@ TEST(Evaluate, LeavesTrainingAsItWas) {
   for (const int batches : {1, 3})
     for (const int rows : {1, 4, 17}) {
       TextJob text = text_job(config, one_f_one_b(2, 3), corpus);
-      const EvaluationText evaluation(corpus.held_out, config.data.sequence, rows, batches);
+      const EvaluationText evaluation(corpus.held_out, config.data.sequence,
+                                      std::vector<int>(static_cast<std::size_t>(batches), rows));
       text.job.evaluation = &evaluation;
       text.job.evaluation_micro_batches = batches;
       const TrainResult piped = Trainer(std::move(text.job)).run();

@@ -12,12 +12,12 @@ namespace {
 class CpuAllocator : public ::testing::Test {
  protected:
   void SetUp() override {
-    install_cpu_allocator();
+    install_cpu_allocator(CpuAllocatorOptions{});
     charge_this_thread_to(RankId(900));
     reset_peak_bytes(RankId(900));
   }
   void TearDown() override {
-    install_cpu_allocator();
+    install_cpu_allocator(CpuAllocatorOptions{});
     charge_this_thread_to(RankId());
   }
 };
@@ -59,8 +59,42 @@ TEST_F(CpuAllocator, AlignsEveryTensorTo64Bytes) {
 }
 
 TEST_F(CpuAllocator, PoisonShowsMemoryThatWasNeverWritten) {
-  install_cpu_allocator({true, true});
+  install_cpu_allocator(CpuAllocatorOptions{true, true});
   EXPECT_TRUE(at::empty({64}, at::kFloat).isnan().all().item<bool>());
+  // Whoever installs it again without options, such as a training run, leaves them.
+  install_cpu_allocator();
+  EXPECT_TRUE(at::empty({64}, at::kFloat).isnan().all().item<bool>());
+}
+
+TEST_F(CpuAllocator, WithoutReuseEveryBlockGoesBackAtOnce) {
+  static_cast<void>(trim_cpu_allocator());
+  install_cpu_allocator(CpuAllocatorOptions{false, false});
+  { const at::Tensor a = at::empty({1 << 20}, at::kByte); }
+  EXPECT_EQ(trim_cpu_allocator(), Bytes(0));
+  EXPECT_EQ(bytes_held_by(RankId(900)), Bytes(0));
+}
+
+TEST_F(CpuAllocator, AReceiverTakesChargeOfWhatItWasHanded) {
+  at::Tensor made = at::empty({1000}, at::kFloat);
+  std::thread([moved = std::move(made)]() mutable {
+    charge_this_thread_to(RankId(901));
+    reset_peak_bytes(RankId(901));
+    take_charge_of(moved);
+    EXPECT_EQ(bytes_held_by(RankId(900)), Bytes(0));
+    EXPECT_EQ(bytes_held_by(RankId(901)), Bytes(4000));
+    take_charge_of(moved);  // twice is once
+    EXPECT_EQ(bytes_held_by(RankId(901)), Bytes(4000));
+    EXPECT_EQ(peak_bytes_of(RankId(901)), Bytes(4000));
+  }).join();
+  EXPECT_EQ(bytes_held_by(RankId(901)), Bytes(0));
+}
+
+TEST_F(CpuAllocator, LeavesForeignMemoryAlone) {
+  float outside[4] = {};
+  take_charge_of(at::from_blob(outside, {4}));
+  take_charge_of(at::Tensor());
+  take_charge_of(at::empty({0}, at::kFloat));
+  EXPECT_EQ(bytes_held_by(RankId(900)), Bytes(0));
 }
 
 TEST_F(CpuAllocator, TrimGivesUnusedBlocksBack) {

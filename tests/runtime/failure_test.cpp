@@ -10,8 +10,12 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 namespace headrace {
 namespace {
@@ -95,6 +99,87 @@ TEST(Train, NamesRankStageLayerAndMicroBatchOfAFailure) {
     }
 }
 
+TEST(Train, NamesTheLossThatFails) {
+  const Ones source;
+  TrainJob job = fragile_job(source, -1, {});
+  job.loss = [](Tensors&, const at::Tensor&, std::int64_t, bool) -> double {
+    throw std::runtime_error("no such target");
+  };
+  Trainer trainer(std::move(job));
+  try {
+    static_cast<void>(trainer.run());
+    FAIL() << "nothing was thrown";
+  } catch (const ComputeError& error) {
+    EXPECT_STREQ(error.what(),
+                 "rank 3, action 0 (3F0): stage 3, micro-batch 0: loss: no such target");
+  }
+}
+
+TEST(Train, EndsWithWhatTheProgressCallbackThrows) {
+  const Ones source;
+  Trainer trainer(fragile_job(source, -1, {}));
+  const auto start = std::chrono::steady_clock::now();
+  const auto progress = [](const StepReport& report) {
+    if (report.step == 3) throw IoError("metrics.jsonl: cannot be written: disk full");
+  };
+  EXPECT_THROW(static_cast<void>(trainer.run(progress)), IoError);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST(Train, RunsNoStepWhenStoppedBeforehand) {
+  const Ones source;
+  Trainer trainer(fragile_job(source, -1, {}));
+  trainer.request_stop();
+  const TrainResult result = trainer.run();
+  EXPECT_TRUE(result.stopped);
+  EXPECT_TRUE(result.loss.empty());
+  EXPECT_EQ(result.digest.size(), 64u);
+}
+
+TEST(Train, RunsAgainWithTheSameTrainer) {
+  const Ones source;
+  Trainer trainer(fragile_job(source, -1, {}));
+  const TrainResult once = trainer.run();
+  EXPECT_EQ(trainer.run().digest, once.digest);
+}
+
+TEST(Train, RefusesAScheduleThatBreaksARule) {
+  const Ones source;
+  TrainJob job = fragile_job(source, -1, {});
+  std::swap(job.schedule.ranks[3][0], job.schedule.ranks[3][1]);
+  try {
+    Trainer trainer(std::move(job));
+    FAIL() << "nothing was thrown";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("breaks a rule: rank 3, action 0: 3B0 needs 3F0"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Train, RefusesWhatItWouldNotRunRight) {
+  const Ones source;
+  const auto message_of = [&](auto change) {
+    TrainJob job = fragile_job(source, -1, {});
+    change(job.schedule);
+    try {
+      Trainer trainer(std::move(job));
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message_of([](Schedule& s) {
+              for (auto& list : s.ranks)
+                std::erase_if(list, [](const Action& a) { return a.kind != ActionKind::Forward; });
+            }),
+            "schedule 1f1b has forwards only; training needs a backward");
+  EXPECT_EQ(message_of([](Schedule& s) { s.copies.push_back(s.copies.front()); }).substr(0, 14),
+            "schedule 1f1b ");
+  EXPECT_EQ(message_of([](Schedule& s) { s.weights.rule = WeightRule::Stash; }).substr(0, 14),
+            "schedule 1f1b ");
+}
+
 TEST(Train, RefusesACutOfAnotherSize) {
   const Ones source;
   TrainJob job = fragile_job(source, -1, {});
@@ -114,7 +199,8 @@ TEST(Train, EndsAtALossThatIsNotFiniteAndSaysWhichMicroBatch) {
     static_cast<void>(trainer.run());
     FAIL() << "nothing was thrown";
   } catch (const ComputeError& error) {
-    EXPECT_NE(std::string(error.what()).find("step 0: the loss of micro-batch 0 is nan"),
+    EXPECT_NE(std::string(error.what())
+                  .find("rank 3, action 0 (3F0): stage 3, micro-batch 0: step 0: the loss is nan"),
               std::string::npos)
         << error.what();
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace headrace::cli {
@@ -16,6 +17,13 @@ std::string bar(double share) {
   const int full = static_cast<int>(share * kBarWidth);
   return "[" + std::string(static_cast<std::size_t>(full), '#') +
          std::string(static_cast<std::size_t>(kBarWidth - full), '-') + "]";
+}
+
+// On one line of the terminal, or the next could not take its place: first the bar gives way.
+std::string fitted(const std::string& bar, const std::string& text) {
+  const auto width = static_cast<std::size_t>(std::max(1, terminal_width() - 1));
+  if (bar.size() + 1 + text.size() <= width) return bar + " " + text;
+  return text.substr(0, width);
 }
 
 }  // namespace
@@ -42,7 +50,7 @@ void Progress::show(const StepReport& report) {
   if (report.step > 0 && !last && !report.eval_loss && now - shown_ < pause) return;
   shown_ = now;
   if (terminal_) {
-    print(fmt::format("\r\x1b[K{} {}", bar((report.step + 1.0) / steps_), line(report)));
+    print("\r\x1b[K" + fitted(bar((report.step + 1.0) / steps_), line(report)));
     open_ = true;
   } else {
     print_line(line(report));

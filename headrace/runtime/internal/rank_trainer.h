@@ -51,7 +51,6 @@ class RankTrainer {
 
  private:
   [[nodiscard]] RankReport train_step(std::int64_t step, Clock::time_point run_start);
-  void check_losses(std::int64_t step) const;
   [[nodiscard]] double clip(std::int64_t step);
   void evaluate(RankReport& report);
 
