@@ -40,14 +40,17 @@ void ScheduleOptions::add_to(CLI::App& command) {
       ranks_,
       micro_batches_,
       command.add_option("--stages-per-rank", request_.stages_per_rank, "v, stages on each rank"),
-      command.add_option("--group", request_.group, "micro-batches per group (interleaved)"),
+      command.add_option("--group", request_.group,
+                         "micro-batches per group (interleaved) or update (2bw)"),
       command.add_option("--waves", request_.waves, "waves (hanayo)"),
       command.add_option("--pairs", request_.pairs, "pairs of pipelines (chimera)"),
       command.add_option("--slices", request_.slices, "slices per sequence"),
       command.add_option("--in-flight", request_.in_flight,
                          "most micro-batches in flight on a rank (1f1b)"),
       command.add_flag("--reverse", request_.reverse,
-                       "backward from the last micro-batch to the first (gpipe)")};
+                       "backward from the last micro-batch to the first (gpipe)"),
+      command.add_flag("--vertical-sync", request_.vertical_sync,
+                       "every stage uses the weight version of stage 0 (pipedream)")};
 }
 
 bool ScheduleOptions::is_file() const {

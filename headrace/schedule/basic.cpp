@@ -70,4 +70,29 @@ Schedule one_f_one_b(int ranks, int micro_batches, int in_flight) {
   return internal::warm_up_then_alternate("1f1b", ranks, micro_batches, warm_up);
 }
 
+Schedule eager_one_f_one_b(int ranks, int micro_batches, int in_flight) {
+  internal::require_at_least("eager-1f1b", "in-flight limit", in_flight, 0);
+  std::vector<int> warm_up;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int own = 2 * (ranks - 1 - rank);
+    warm_up.push_back(in_flight == 0 ? own : std::min(own, in_flight - 1));
+  }
+  return internal::warm_up_then_alternate("eager-1f1b", ranks, micro_batches, warm_up);
+}
+
+Schedule forward_only(int ranks, int micro_batches, int stages_per_rank) {
+  internal::require_at_least("forward-only", "ranks", ranks, 1);
+  internal::require_at_least("forward-only", "micro-batches", micro_batches, 1);
+  internal::require_at_least("forward-only", "stages-per-rank", stages_per_rank, 1);
+  Schedule schedule = internal::empty_schedule("forward-only", ranks, micro_batches,
+                                               looped_placement(ranks, stages_per_rank));
+  for (int rank = 0; rank < ranks; ++rank)
+    for (int first = 0; first < micro_batches; first += ranks)
+      for (int chunk = 0; chunk < stages_per_rank; ++chunk)
+        for (int k = first; k < std::min(first + ranks, micro_batches); ++k)
+          internal::add(schedule, rank, ActionKind::Forward, chunk * ranks + rank, k);
+  require_verified(schedule, "forward-only");
+  return schedule;
+}
+
 }  // namespace headrace

@@ -16,4 +16,13 @@ namespace headrace {
 // One forward, one backward; at most `in_flight` forwards before the first backward (0: p - r).
 [[nodiscard]] Schedule one_f_one_b(int ranks, int micro_batches, int in_flight = 0);
 
+// 1F1B with twice the warm-up (DAPPLE's policy B; Alpa's "overlap-friendly"), which hides latencies
+// of up to half a forward and backward. At most `in_flight` forwards before the first backward (0:
+// no limit but 2(p - r) - 1).
+[[nodiscard]] Schedule eager_one_f_one_b(int ranks, int micro_batches, int in_flight = 0);
+
+// Forwards only, for inference: on each rank micro-batch by micro-batch; with several stages per
+// rank (looped placement), in groups of p.
+[[nodiscard]] Schedule forward_only(int ranks, int micro_batches, int stages_per_rank = 1);
+
 }  // namespace headrace

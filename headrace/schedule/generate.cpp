@@ -3,52 +3,19 @@
 
 #include "headrace/base/error.h"
 #include "headrace/base/text.h"
-#include "headrace/schedule/basic.h"
 #include "headrace/schedule/internal/building.h"
+#include "headrace/schedule/internal/method_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
-
 namespace headrace {
+
+using internal::entries;
+using internal::Entry;
+using internal::Option;
+
 namespace {
-
-// The options beside ranks and micro-batches, as bits: which a method takes.
-enum Option : unsigned {
-  kNone = 0,
-  kStagesPerRank = 1u << 0,
-  kGroup = 1u << 1,
-  kWaves = 1u << 2,
-  kPairs = 1u << 3,
-  kSlices = 1u << 4,
-  kInFlight = 1u << 5,
-  kReverse = 1u << 6,
-};
-
-struct Entry {
-  Method method;
-  unsigned options;
-  std::function<Schedule(const ScheduleRequest&)> make;
-};
-
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> table{
-      {{"naive", "one micro-batch after the other", "(p-1)/p", "1", "1", "2(p-1)", "any p, m >= 1",
-        "model parallelism without a pipeline"},
-       kNone,
-       [](const ScheduleRequest& r) { return naive(r.ranks, r.micro_batches); }},
-      {{"gpipe", "all forwards, then all backwards", "(p-1)/(m+p-1)", "m", "1", "2(p-1)",
-        "any p, m >= 1", "Huang et al., GPipe, NeurIPS 2019"},
-       kReverse,
-       [](const ScheduleRequest& r) { return gpipe(r.ranks, r.micro_batches, r.reverse); }},
-      {{"1f1b", "one forward, one backward", "(p-1)/(m+p-1)", "min(m, p)", "1", "2(p-1)",
-        "any p, m >= 1", "Narayanan et al., PipeDream-Flush, 2021; Fan et al., DAPPLE, 2021"},
-       kInFlight,
-       [](const ScheduleRequest& r) { return one_f_one_b(r.ranks, r.micro_batches, r.in_flight); }},
-  };
-  return table;
-}
 
 struct Given {
   Option option;
@@ -58,13 +25,15 @@ struct Given {
 
 // An option that the method does not take is refused, never ignored.
 void refuse_unknown_options(const ScheduleRequest& request, const Entry& entry) {
-  const Given given[] = {{kStagesPerRank, "stages-per-rank", request.stages_per_rank},
-                         {kGroup, "group", request.group},
-                         {kWaves, "waves", request.waves},
-                         {kPairs, "pairs", request.pairs},
-                         {kSlices, "slices", request.slices},
-                         {kInFlight, "in-flight", request.in_flight},
-                         {kReverse, "reverse", request.reverse ? 1 : 0}};
+  const Given given[] = {{internal::kStagesPerRank, "stages-per-rank", request.stages_per_rank},
+                         {internal::kGroup, "group", request.group},
+                         {internal::kWaves, "waves", request.waves},
+                         {internal::kPairs, "pairs", request.pairs},
+                         {internal::kSlices, "slices", request.slices},
+                         {internal::kInFlight, "in-flight", request.in_flight},
+                         {internal::kReverse, "reverse", request.reverse ? 1 : 0},
+                         {internal::kVerticalSync, "vertical-sync", request.vertical_sync ? 1 : 0},
+                         {internal::kCosts, "costs", request.costs == ScheduleCosts{} ? 0 : 1}};
   for (const Given& option : given) {
     internal::require_at_least(request.method, option.name, option.value, 0);
     if (option.value == 0 || (entry.options & option.option) != 0) continue;

@@ -3,6 +3,7 @@
 // Every method by its name. Each generator is also a function in the header of its idea.
 #pragma once
 
+#include "headrace/schedule/cost_model.h"
 #include "headrace/schedule/schedule.h"
 
 #include <cstdint>
@@ -20,12 +21,14 @@ struct ScheduleRequest {
   int micro_batches = 1;
   // 0 means: not given, the method's own default.
   int stages_per_rank = 0;
-  int group = 0;         // micro-batches per group (interleaved)
-  int waves = 0;         // hanayo
-  int pairs = 0;         // chimera
-  int slices = 0;        // terapipe, seq1f1b
-  int in_flight = 0;     // 1f1b: most micro-batches in flight per rank (DAPPLE's D)
-  bool reverse = false;  // gpipe: last micro-batch first in the backward
+  int group = 0;               // micro-batches per group (interleaved) or per update (2bw)
+  int waves = 0;               // hanayo
+  int pairs = 0;               // chimera
+  int slices = 0;              // terapipe, seq1f1b
+  int in_flight = 0;           // 1f1b: most micro-batches in flight per rank (DAPPLE's D)
+  bool reverse = false;        // gpipe: last micro-batch first in the backward
+  bool vertical_sync = false;  // pipedream: every stage uses the version of stage 0
+  ScheduleCosts costs = {};    // zb-1p, zb-2p: what they are made for
 };
 
 // One row of the table of methods.
