@@ -5,6 +5,7 @@
 #include "headrace/schedule/lower.h"
 #include "headrace/schedule/text_form.h"
 #include "tests/oracle/brute_checker.h"
+#include "tests/oracle/random_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -31,8 +32,9 @@ rank 1: 1F0 1F1 3F0 3I0 3F1 3I1 3W0 1I0 3W1 1I1 1W0 1W1
                         "by-hand");
 }
 
-std::vector<Schedule> valid_schedules() {
+std::vector<Schedule> valid_schedules(Random& random) {
   std::vector<Schedule> all{by_hand()};
+  for (int i = 0; i < 20; ++i) all.push_back(test::random_walk_schedule(random));
   for (const int p : {1, 2, 3, 5})
     for (const int m : {1, 2, 4}) {
       all.push_back(naive(p, m));
@@ -71,7 +73,7 @@ TEST(Verify, AgreesWithTheBruteCheckerOnTwoThousandMutants) {
   constexpr unsigned kSeed = 20261201;
   std::printf("seed %u\n", kSeed);
   Random random(kSeed);
-  const auto originals = valid_schedules();
+  const auto originals = valid_schedules(random);
   for (const Schedule& schedule : originals) {
     EXPECT_TRUE(verify(schedule).empty()) << to_text(schedule);
     EXPECT_TRUE(test::BruteChecker(schedule).valid()) << to_text(schedule);
