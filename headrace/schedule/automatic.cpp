@@ -144,8 +144,8 @@ class Variant {
       edge = std::max(time, edge + latency()) + cost(d).input_grad.count();
     }
     for (int d = 1; d < p_; ++d) {
-      int& own = extra[static_cast<std::size_t>(d)];
-      while (own > 0 && own >= extra[static_cast<std::size_t>(d - 1)] && at(d).f + own < m_) --own;
+      const auto own = extra.begin() + d;
+      while (*own > 0 && *own >= *(own - 1) && at(d).f + *own < m_) --*own;
     }
     for (int d = 0; d < p_; ++d)
       for (int n = 0; n < extra[static_cast<std::size_t>(d)]; ++n) put(d, ActionKind::Forward);
@@ -177,7 +177,7 @@ class Variant {
     for (int d = p_ - 2; d >= 0; --d)
       if (at(d).f < m_ && at(d + 1).f < m_)
         want[static_cast<std::size_t>(d)] =
-            std::min(want[static_cast<std::size_t>(d)], want[static_cast<std::size_t>(d + 1)]);
+            std::min(want[static_cast<std::size_t>(d)], want[static_cast<std::size_t>(d) + 1]);
     for (int d = 0; d < p_ && !stuck_; ++d) {
       if (want[static_cast<std::size_t>(d)] == 0) continue;
       make_room_for_forward(d);

@@ -18,22 +18,22 @@ using internal::Option;
 namespace {
 
 struct Given {
-  Option option;
   std::string_view name;
+  Option option;
   int value;
 };
 
 // An option that the method does not take is refused, never ignored.
 void refuse_unknown_options(const ScheduleRequest& request, const Entry& entry) {
-  const Given given[] = {{internal::kStagesPerRank, "stages-per-rank", request.stages_per_rank},
-                         {internal::kGroup, "group", request.group},
-                         {internal::kWaves, "waves", request.waves},
-                         {internal::kPairs, "pairs", request.pairs},
-                         {internal::kSlices, "slices", request.slices},
-                         {internal::kInFlight, "in-flight", request.in_flight},
-                         {internal::kReverse, "reverse", request.reverse ? 1 : 0},
-                         {internal::kVerticalSync, "vertical-sync", request.vertical_sync ? 1 : 0},
-                         {internal::kCosts, "costs", request.costs == ScheduleCosts{} ? 0 : 1}};
+  const Given given[] = {{"stages-per-rank", internal::kStagesPerRank, request.stages_per_rank},
+                         {"group", internal::kGroup, request.group},
+                         {"waves", internal::kWaves, request.waves},
+                         {"pairs", internal::kPairs, request.pairs},
+                         {"slices", internal::kSlices, request.slices},
+                         {"in-flight", internal::kInFlight, request.in_flight},
+                         {"reverse", internal::kReverse, request.reverse ? 1 : 0},
+                         {"vertical-sync", internal::kVerticalSync, request.vertical_sync ? 1 : 0},
+                         {"costs", internal::kCosts, request.costs == ScheduleCosts{} ? 0 : 1}};
   for (const Given& option : given) {
     internal::require_at_least(request.method, option.name, option.value, 0);
     if (option.value == 0 || (entry.options & option.option) != 0) continue;
