@@ -36,6 +36,20 @@ bool fits(std::span<const std::int64_t> weights, int first, int stages, std::int
   return first == static_cast<int>(weights.size());
 }
 
+// Entry i: the fewest stages under `bound` that hold layers [i, n). Both ends of the window
+// [first, last) of the first of them only move down, so this takes O(n).
+std::vector<int> fewest_stages(std::span<const std::int64_t> weights, std::int64_t bound) {
+  std::vector<int> fewest(weights.size() + 1, 0);
+  std::size_t last = weights.size();
+  std::int64_t sum = 0;
+  for (std::size_t first = weights.size(); first-- > 0;) {
+    sum += weights[first];
+    while (sum > bound) sum -= weights[--last];
+    fewest[first] = 1 + fewest[last];
+  }
+  return fewest;
+}
+
 }  // namespace
 
 Partition balance_layers(std::span<const std::int64_t> weights, int stages) {
@@ -59,11 +73,12 @@ Partition balance_layers(std::span<const std::int64_t> weights, int stages) {
       low = middle + 1;
   }
   // The earliest cuts: each stage takes as few layers as leave the rest feasible.
+  const std::vector<int> fewest = fewest_stages(weights, high);
   Partition partition;
   int first = 0;
   for (int later = stages - 1; later >= 0; --later) {
     int last = first + 1;
-    while (later > 0 ? !fits(weights, last, later, high) : last < layers) ++last;
+    while (later > 0 ? fewest[static_cast<std::size_t>(last)] > later : last < layers) ++last;
     partition.stages.push_back({first, last});
     first = last;
   }
