@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 namespace headrace {
 namespace {
 
@@ -20,6 +23,28 @@ TEST(DrawSchedule, DrawsThePicturesOfTheBasicMethods) {
             "rank 0   F0 .  .  .  .  B0 F1 .  .  .  .  B1 F2 .  .  .  .  B2 F3 .  .  .  .  B3\n"
             "rank 1   .  F0 .  .  B0 .  .  F1 .  .  B1 .  .  F2 .  .  B2 .  .  F3 .  .  B3 .\n"
             "rank 2   .  .  F0 B0 .  .  .  .  F1 B1 .  .  .  .  F2 B2 .  .  .  .  F3 B3 .  .\n");
+}
+
+// The picture of 1F1B that its generator begins with.
+TEST(DrawSchedule, DrawsThePictureOfOneFOneB) {
+  EXPECT_EQ(draw_schedule(one_f_one_b(3, 4)),
+            "time     0  1  2  3  4  5  6  7  8  9  10 11\n"
+            "rank 0   F0 F1 F2 .  .  B0 F3 B1 .  B2 .  B3\n"
+            "rank 1   .  F0 F1 .  B0 F2 B1 F3 B2 .  B3 .\n"
+            "rank 2   .  .  F0 B0 F1 B1 F2 B2 F3 B3 .  .\n");
+}
+
+// Pictures in comments grow old; these are held against the program.
+TEST(DrawSchedule, AgreesWithThePicturesInTheSource) {
+  std::ifstream file(std::string(HEADRACE_SOURCE_DIR) + "/headrace/schedule/basic.cpp");
+  std::ostringstream source;
+  source << file.rdbuf();
+  for (const Schedule& schedule : {naive(3, 4), gpipe(3, 4), one_f_one_b(3, 4)}) {
+    std::istringstream drawn(draw_schedule(schedule, {100, false}));
+    std::string commented;
+    for (std::string line; std::getline(drawn, line);) commented += "//   " + line + "\n";
+    EXPECT_NE(source.str().find(commented), std::string::npos) << commented;
+  }
 }
 
 TEST(DrawSchedule, CutsWidePicturesIntoBlocksThatFit) {

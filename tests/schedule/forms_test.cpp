@@ -112,6 +112,12 @@ TEST(Csv, IsReadAndWrittenAsPyTorchDoes) {
             "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n");
 }
 
+TEST(Csv, TakesRowsOfDifferentLengthAndEmptyCellsAnywhere) {
+  const Schedule read = parse_schedule(",0F0,,,0B0,,\n,,1F0,1B0\n\n", "x");
+  EXPECT_EQ(to_csv(read), "0F0,0B0\n1F0,1B0\n");
+  EXPECT_TRUE(verify(read).empty());
+}
+
 TEST(Csv, RefusesWhatItCannotHold) {
   Schedule schedule = one_f_one_b(2, 2);
   schedule.slices = 2;
@@ -153,6 +159,17 @@ TEST(Parse, NamesLineColumnTokenAndWhatIsExpected) {
               HasSubstr("x:2:6: rank 1 stands where rank 0"));
   EXPECT_THAT(error_of("headrace-schedule 1\nmicro-batches 1\nplace 0\n"),
               HasSubstr("no line \"rank 0:"));
+}
+
+// Numbers past every integer type are refused by their value, not wrapped around.
+TEST(Parse, RefusesNumbersOutOfRangeWhereverTheyStand) {
+  const std::string huge = "9223372036854775808";
+  EXPECT_THAT(error_of(huge + "F0\n"), HasSubstr("x:1:1: stage is"));
+  EXPECT_THAT(error_of("0F1000001\n"), HasSubstr("x:1:1: micro-batch is"));
+  for (const std::string line : {"micro-batches ", "slices ", "place ", "flow ", "hosts ",
+                                 "versions ", "weights stash per ", "rank "})
+    EXPECT_THAT(error_of("headrace-schedule 1\n" + line + huge + "\n"), HasSubstr("x:2:")) << line;
+  EXPECT_THAT(error_of("headrace-schedule 1\nmicro-batches -1\n"), HasSubstr("x:2:15:"));
 }
 
 TEST(Parse, TakesAMillionColumnsInLessThanASecond) {

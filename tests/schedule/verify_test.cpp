@@ -122,7 +122,25 @@ TEST(Verify, ReportsTheCycleOfSendsThatWaitForEachOther) {
                   "rank stands."));
 }
 
-// The second one, as the fragment that was reported; what it lacks is reported beside the cycle.
+// The second one, made whole: the lists finish where sends are buffered, so nothing else is wrong.
+TEST(Verify, ReportsTheSecondKnownCycle) {
+  const std::string table =
+      "0F0,0SEND_F0,0F1,0SEND_F1,2RECV_F0,2F0,2SEND_F0,2RECV_F1,2F1,2SEND_F1,0F2,0SEND_F2,2RECV_B0,"
+      "2B0,2SEND_B0,2RECV_F2,2F2,2SEND_F2,2RECV_B1,2B1,2SEND_B1,2RECV_B2,2B2,2SEND_B2,0RECV_B0,0B0,"
+      "0RECV_B1,0B1,0RECV_B2,0B2\n"
+      "1RECV_F0,1F0,1RECV_F1,1SEND_F0,1F1,3RECV_F0,1SEND_F1,3F0,3B0,3RECV_F1,3SEND_B0,3F1,3B1,"
+      "1RECV_F2,3SEND_B1,1F2,1SEND_F2,3RECV_F2,3F2,3B2,3SEND_B2,1RECV_B0,1B0,1SEND_B0,1RECV_B1,1B1,"
+      "1SEND_B1,1RECV_B2,1B2,1SEND_B2\n";
+  EXPECT_THAT(
+      messages_of(table),
+      ElementsAre("blocking-sends: deadlock: rank 0 stands at 0SEND_F2 (action 11) and waits for "
+                  "1RECV_F2, which comes only later on rank 1 (action 13); rank 1 stands at "
+                  "3SEND_B0 (action 10) and waits for 2RECV_B0, which comes only later on rank 0 "
+                  "(action 12). Move one of the awaited actions before the action at which its "
+                  "rank stands."));
+}
+
+// The same as the fragment that was reported; what it lacks is reported beside the cycle.
 TEST(Verify, ReportsTheSecondKnownCycleEvenInAFragment) {
   const auto messages = messages_of(
       "2SEND_F1,0F2,0SEND_F2,2RECV_B0,2B0\n3RECV_F1,3SEND_B0,3F1,3B1,1RECV_F2,3SEND_B1,1F2\n");
