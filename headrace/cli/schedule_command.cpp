@@ -2,6 +2,8 @@
 #include "headrace/base/error.h"
 #include "headrace/checkpoint/safetensors.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/compare.h"
+#include "headrace/cli/cost_options.h"
 #include "headrace/cli/output.h"
 #include "headrace/cli/schedule_options.h"
 #include "headrace/report/grid.h"
@@ -26,7 +28,9 @@ struct Options {
   int width = 0;
   bool lowered = false;
   bool list = false;
+  bool compare = false;
   bool json = false;
+  CostOptions costs;
 };
 
 int list_methods(bool json) {
@@ -103,8 +107,14 @@ std::string shown(const Schedule& schedule, const Options& options) {
   return draw_schedule(schedule, {width, color}) + "\n" + facts(schedule);
 }
 
-int run(const Options& options) {
+int run(Options options) {
   if (options.list) return list_methods(options.json);
+  if (options.compare) return compare_methods(options.schedule, options.costs, options.json);
+  if (options.schedule.is_automatic())
+    options.schedule.set_costs(options.costs.schedule_costs(options.schedule.ranks()));
+  else if (options.costs.given())
+    throw UsageError(fmt::format("{} is not made for costs; leave them out, or add --compare",
+                                 options.schedule.name()));
   Schedule schedule = options.schedule.load();
   if (const auto violations = verify(schedule); !violations.empty())
     return report_violations(options.schedule.name(), violations, options.json);
@@ -132,8 +142,13 @@ void add_schedule_command(CLI::App& app, Run& chosen) {
   command->add_option("--color", options->color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   command->add_flag("--list", options->list, "list the methods");
+  command->add_flag("--compare", options->compare,
+                    "all methods side by side for these sizes and costs");
+  options->costs.add_to(*command, false);
   command->add_flag("--json", options->json, "as JSON");
-  command->footer("Example:\n  headrace schedule 1f1b --ranks 4 --micro-batches 8");
+  command->footer(
+      "Examples:\n  headrace schedule 1f1b --ranks 4 --micro-batches 8\n"
+      "  headrace schedule --compare --ranks 4 --micro-batches 8 --latency 100ns");
   command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

@@ -53,6 +53,16 @@ void ScheduleOptions::add_to(CLI::App& command) {
                        "every stage uses the weight version of stage 0 (pipedream)")};
 }
 
+bool ScheduleOptions::is_automatic() const {
+  return request_.method == "zb-1p" || request_.method == "zb-2p";
+}
+
+ScheduleRequest ScheduleOptions::request_for(const std::string& method) const {
+  ScheduleRequest request = request_;
+  request.method = method;
+  return request;
+}
+
 bool ScheduleOptions::is_file() const {
   const std::string& name = request_.method;
   const auto names = method_names();

@@ -21,6 +21,14 @@ class ScheduleOptions {
   // Adds the positional SCHEDULE and --ranks, --micro-batches and the options of single methods.
   void add_to(CLI::App& command);
 
+  // The costs that automatic methods (zb-1p, zb-2p) are made for.
+  void set_costs(const ScheduleCosts& costs) { request_.costs = costs; }
+  // Whether the method is made for costs.
+  [[nodiscard]] bool is_automatic() const;
+  [[nodiscard]] int ranks() const { return request_.ranks; }
+  // The same sizes for another method.
+  [[nodiscard]] ScheduleRequest request_for(const std::string& method) const;
+
   // Generates, or reads the file ("-" is standard input). Throws UsageError where options are given
   // that a file does not use, or sizes are missing; ParseError for a malformed file. A file is not
   // verified here.

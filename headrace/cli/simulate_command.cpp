@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headrace/base/error.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/cost_options.h"
 #include "headrace/cli/output.h"
 #include "headrace/cli/schedule_options.h"
 #include "headrace/report/grid.h"
@@ -17,39 +18,12 @@ namespace {
 
 struct Options {
   ScheduleOptions schedule;
-  std::string forward;
-  std::string input_grad;
-  std::string weight_grad;
-  std::string latency = "0ns";
-  std::string output_bytes = "0";
-  std::string bandwidth;
-  std::string activation_bytes = "0";
+  CostOptions costs;
   std::string color = "auto";
   int width = 0;
   bool timeline = false;
   bool json = false;
 };
-
-StageCosts costs_of(const Options& options, int stages) {
-  StageCosts costs = uniform_costs(stages, parse_time(options.forward),
-                                   parse_time(options.input_grad), parse_time(options.weight_grad));
-  for (StageCost& stage : costs.stages) {
-    stage.output = parse_bytes(options.output_bytes);
-    stage.activation = parse_bytes(options.activation_bytes);
-  }
-  return costs;
-}
-
-Link link_of(const Options& options) {
-  Link link{parse_time(options.latency), 0};
-  if (options.bandwidth.empty()) return link;
-  link.bytes_per_second = parse_bytes(options.bandwidth).value;
-  if (link.bytes_per_second < 1)
-    throw UsageError("--bandwidth is 0; expected bytes per second, such as 25GB");
-  if (parse_bytes(options.output_bytes).value == 0)
-    throw UsageError("--bandwidth says nothing without --output-bytes, the size of a message");
-  return link;
-}
 
 Json as_json(const Schedule& schedule, const Timeline& timeline, bool with_timeline) {
   const Metrics m = measure(timeline);
@@ -90,12 +64,14 @@ std::string as_text(const Schedule& schedule, const Timeline& timeline, const Gr
              100 * m.bubble_span, m.messages);
 }
 
-int run(const Options& options) {
+int run(Options options) {
+  if (options.schedule.is_automatic())
+    options.schedule.set_costs(options.costs.schedule_costs(options.schedule.ranks()));
   const Schedule schedule = options.schedule.load();
   if (const auto violations = verify(schedule); !violations.empty())
     return report_violations(options.schedule.name(), violations, options.json);
-  const Timeline timeline = simulate(schedule, costs_of(options, schedule.stage_count()),
-                                     uniform_machine(schedule.rank_count(), link_of(options)));
+  const Timeline timeline = simulate(schedule, options.costs.stage_costs(schedule.stage_count()),
+                                     options.costs.machine(schedule.rank_count()));
   if (options.json)
     print_json(as_json(schedule, timeline, options.timeline));
   else
@@ -111,18 +87,7 @@ void add_simulate_command(CLI::App& app, Run& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("simulate", "when each action would run, and the bubble");
   options->schedule.add_to(*command);
-  command->add_option("--forward", options->forward, "time of F of one stage, such as 1us")
-      ->required();
-  command->add_option("--input-grad", options->input_grad, "time of I of one stage")->required();
-  command
-      ->add_option("--weight-grad", options->weight_grad,
-                   "time of W of one stage; a fused B takes both")
-      ->required();
-  command->add_option("--latency", options->latency, "of every link");
-  command->add_option("--bandwidth", options->bandwidth, "bytes per second of every link");
-  command->add_option("--output-bytes", options->output_bytes, "size of one message");
-  command->add_option("--activation-bytes", options->activation_bytes,
-                      "held per stage and micro-batch from F to its release");
+  options->costs.add_to(*command, true);
   command->add_option("--width", options->width, "columns of the picture")
       ->check(CLI::Range(40, 10000));
   command->add_option("--color", options->color, "auto, always or never")

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
+
 namespace headrace {
 namespace {
 
@@ -52,6 +54,61 @@ TEST(ScheduleCommand, UsesColorOnlyWhenAsked) {
   const std::string command = "schedule 1f1b --ranks 2 --micro-batches 2";
   EXPECT_EQ(run(scratch, command).out.find('\x1b'), std::string::npos);
   EXPECT_NE(run(scratch, command + " --color always").out.find('\x1b'), std::string::npos);
+}
+
+// The summary table of the literature at p = 4, m = 8 and equal F, I, W of 1 us.
+TEST(ScheduleCommand, ComparesAllMethodsSideBySide) {
+  const Scratch scratch;
+  const auto rows =
+      nlohmann::json::parse(run(scratch,
+                                "schedule --compare --ranks 4 --micro-batches 8 --json --slices 2 "
+                                "--forward 12us --input-grad 12us --weight-grad 12us")
+                                .out);
+  std::map<std::string, std::pair<double, double>> expected{{"naive", {96, 0.75}},
+                                                            {"gpipe", {33, 0.2727}},
+                                                            {"1f1b", {33, 0.2727}},
+                                                            {"bpipe", {33, 0.2727}},
+                                                            {"seq1f1b", {28.5, 0.1579}},
+                                                            {"interleaved-1f1b", {28.5, 0.1579}},
+                                                            {"looped-bfs", {28.5, 0.1579}},
+                                                            {"interleaved-zb", {25.5, 0.0588}},
+                                                            {"zb-h1", {27, 0.1111}},
+                                                            {"zb-2p", {27, 0}},
+                                                            {"zb-h2", {27, 0}},
+                                                            {"zb-v", {25.5, 0}},
+                                                            {"v-half", {26.5, 0.0943}},
+                                                            {"v-min", {29.5, 0.1864}},
+                                                            {"hanayo", {33, 0.2727}},
+                                                            {"chimera", {30, 0.2}},
+                                                            {"dualpipe", {26, 0.0769}},
+                                                            {"dualpipev", {27, 0.1111}}};
+  for (const auto& row : rows) {
+    const auto found = expected.find(row["method"]);
+    if (found == expected.end()) continue;
+    EXPECT_EQ(row["makespan_ns"].get<double>(), found->second.first * 12000) << row;
+    EXPECT_NEAR(row["bubble_span"].get<double>(), found->second.second, 5e-5) << row;
+    expected.erase(found);
+  }
+  EXPECT_TRUE(expected.empty());
+  EXPECT_THAT(run(scratch, "schedule --compare --ranks 3 --micro-batches 4").out,
+              ::testing::AllOf(HasSubstr("\nnot at these sizes:\n"),
+                               HasSubstr("chimera: 3 ranks; it needs an even number")));
+}
+
+TEST(SimulateCommand, MakesAutomaticSchedulesForTheCosts) {
+  const Scratch scratch;
+  const std::string costs =
+      "--ranks 4 --micro-batches 8 --forward 2us --input-grad 3us --weight-grad 1us "
+      "--activation-bytes 10 --memory-limit ";
+  // The first rank fills its memory; the last needs less.
+  const auto peak = [&](const std::string& limit) {
+    return nlohmann::json::parse(
+        run(scratch, "simulate zb-2p --json " + costs + limit).out)["peak_live"][0];
+  };
+  EXPECT_EQ(peak("20"), 2);
+  EXPECT_EQ(peak("39"), 3);
+  EXPECT_EQ(peak("40"), 4);
+  EXPECT_THAT(run(scratch, "simulate zb-2p " + costs + "5").err, HasSubstr("give 10 or more"));
 }
 
 TEST(SimulateCommand, GivesTheKeysAndValuesOfTheExample) {
@@ -121,6 +178,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"schedule 1f1b --ranks 2 --micro-batches 2 --waves 2", 2, "1f1b takes no waves"},
         Bad{"schedule naive --ranks 2 --micro-batches 2 --reverse", 2,
             "naive takes no reverse; it is an option of gpipe"},
+        Bad{"schedule 1f1b --ranks 2 --micro-batches 2 --forward 1us", 2,
+            "1f1b is not made for costs"},
+        Bad{"simulate zb-1p --ranks 2 --micro-batches 2 --forward 1us --input-grad 1us "
+            "--weight-grad 1us "
+            "--memory-limit 9",
+            2, "--memory-limit says nothing without --activation-bytes"},
         Bad{"schedule 1f1b --ranks 100000 --micro-batches 100000", 2, "take fewer"},
         Bad{"schedule 1f1b --ranks 99999999999 --micro-batches 1", 2, "99999999999"},
         Bad{"schedule 1f1b --ranks 2 --micro-batches 2 --formt csv", 2,
