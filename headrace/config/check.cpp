@@ -17,6 +17,15 @@ void at_least_one(std::string_view key, int value) {
   require(value >= 1, key, value, "1 or more");
 }
 
+// Far beyond what any machine holds, and small enough that sizes and FLOPs made of several such
+// numbers are exact in 64 bits.
+constexpr int kMostOfASize = 1 << 20;
+
+void sensible_size(std::string_view key, int value) {
+  at_least_one(key, value);
+  require(value <= kMostOfASize, key, value, fmt::format("{} or less", kMostOfASize));
+}
+
 void one_of(std::string_view key, const std::string& value, const std::vector<std::string>& known) {
   for (const std::string& name : known)
     if (name == value) return;
@@ -26,7 +35,7 @@ void one_of(std::string_view key, const std::string& value, const std::vector<st
 void check_data(const DataConfig& data) {
   if (data.text.empty())
     throw UsageError("data.text is empty; name at least one file or folder of text");
-  at_least_one("data.sequence", data.sequence);
+  sensible_size("data.sequence", data.sequence);
   require(data.held_out >= 0 && data.held_out < 1, "data.held_out", data.held_out,
           "0 or more and less than 1");
 }
@@ -34,12 +43,15 @@ void check_data(const DataConfig& data) {
 void check_model(const ModelConfig& model) {
   one_of("model.kind", model.kind, {"gpt", "mlp"});
   at_least_one("model.layers", model.layers);
-  at_least_one("model.d_model", model.d_model);
+  require(model.layers <= 10000, "model.layers", model.layers, "10000 or less");
+  sensible_size("model.d_model", model.d_model);
   at_least_one("model.heads", model.heads);
-  require(model.d_hidden >= 0, "model.d_hidden", model.d_hidden, "0 (4 * d_model) or more");
+  require(model.d_hidden >= 0 && model.d_hidden <= kMostOfASize, "model.d_hidden", model.d_hidden,
+          fmt::format("0 (4 * d_model) to {}", kMostOfASize));
   // The text is bytes, and each of them must have a row in the embedding.
   require(model.vocabulary >= 256, "model.vocabulary", model.vocabulary,
           "256 or more, one word per byte");
+  sensible_size("model.vocabulary", model.vocabulary);
   require(model.dropout >= 0 && model.dropout < 1, "model.dropout", model.dropout,
           "0 or more and less than 1");
   if (model.kind == "gpt" && model.d_model % model.heads != 0)
@@ -95,7 +107,7 @@ void check(const TrainConfig& config) {
               config.name != "." && config.name != "..",
           "name", "\"" + quote_for_message(config.name) + "\"", "a word that can name a folder");
   at_least_one("steps", config.steps);
-  at_least_one("batch", config.batch);
+  sensible_size("batch", config.batch);
   check_data(config.data);
   check_model(config.model);
   check_pipeline(config);

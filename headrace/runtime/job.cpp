@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace headrace {
 
@@ -103,13 +104,45 @@ std::vector<int> evaluation_sizes(const TrainConfig& config, std::size_t bytes, 
 
 }  // namespace
 
+namespace {
+
+// What all ranks together hold at the least, in bytes: weights, gradients and optimizer state, and
+// what every layer keeps of one micro-batch, which all stages do when its last forward ends. In
+// floating point, for the sizes may be absurd.
+double least_memory(const TrainConfig& config, const Network& network, int rows) {
+  const double copies = config.optimizer.kind == "adamw" ? 4 : 3;
+  double floats = 0;
+  for (const LayerSpec& layer : network.layers) {
+    floats += copies * static_cast<double>(layer.parameters);
+    floats += static_cast<double>(layer.saved_elements({1, config.data.sequence})) * rows;
+  }
+  return floats * sizeof(float);
+}
+
+// Without this the system would end the program some time later, without a word.
+void check_memory(const TrainConfig& config, const Network& network, int rows) {
+  constexpr double kGiB = 1 << 30;
+  const double needed = least_memory(config, network, rows);
+  const double there =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (needed > there)
+    throw UsageError(fmt::format(
+        "the network needs {:.1f} GiB at the least, with gradients, optimizer state and one "
+        "micro-batch of {} samples, but this machine has {:.1f} GiB; take a smaller model, or more "
+        "micro-batches",
+        needed / kGiB, rows, there / kGiB));
+}
+
+}  // namespace
+
 TextJob text_job(const TrainConfig& config, Schedule schedule, const TextCorpus& corpus) {
   check_trainable(schedule);
   TextJob text;
   TrainJob& job = text.job;
   job.network = network_of(config);
-  job.partition = partition_of(config, job.network, schedule);
   const auto sizes = micro_batch_sizes(config.batch, schedule.micro_batches);
+  check_memory(config, job.network, sizes.front());
+  job.partition = partition_of(config, job.network, schedule);
   text.training =
       std::make_unique<TrainingText>(corpus.train, config.data.sequence, config.seed, sizes);
   if (!corpus.held_out.empty()) {

@@ -26,15 +26,17 @@ using internal::RankTrainer;
 // Names what training does not run, and what to use instead; empty where it runs all.
 std::pair<std::string, std::string> not_run(const Schedule& schedule) {
   if (schedule.slices != 1)
-    return {fmt::format("cuts sequences into {} slices", schedule.slices), "one without slices"};
+    return {fmt::format("cuts sequences into {} slices", schedule.slices),
+            "a schedule without slices"};
   if (schedule.copies.size() > 1)
-    return {fmt::format("keeps {} copies of each stage", schedule.copies.size()), "one with one"};
+    return {fmt::format("keeps {} copies of each stage", schedule.copies.size()),
+            "a schedule with one"};
   if (schedule.weights.rule != WeightRule::Synchronous)
-    return {"updates weights within the step", "a synchronous one"};
+    return {"updates weights within the step", "a synchronous schedule"};
   for (const auto& list : schedule.ranks)
     for (const Action& action : list)
       if (!is_compute(action.kind) && !is_send(action.kind) && !is_receive(action.kind))
-        return {fmt::format("has {}", to_text(action)), "one without it"};
+        return {fmt::format("has {}", to_text(action)), "a schedule without it"};
   return {};
 }
 

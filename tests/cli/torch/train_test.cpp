@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"run.toml --set data.text=empty", 2, "there is no text in empty"},
         Bad{"run.toml --set data.sequence=1000000", 2, "each part needs 1000001 or more"},
         Bad{"run.toml --set model.heads=3", 2, "heads must divide"},
-        Bad{"run.toml --set model.d_model=1000000 --set model.layers=1000000", 2,
+        Bad{"run.toml --set model.d_model=1000000 --set model.layers=10000", 2,
             "take a smaller model, or more micro-batches"},
         Bad{"run.toml --batch 1000000 --set model.d_model=65536", 2, "GiB at the least"},
         Bad{"run.toml --set model.d_model=2000000000", 2, "expected 1048576 or less"},
