@@ -23,6 +23,7 @@ Engine::Engine(const Schedule& schedule, const StageCosts& costs, const Machine&
       costs_(costs),
       machine_(machine),
       full_(detail == Detail::Full),
+      with_bytes_(full_ && has_bytes(costs)),
       lowered_(schedule.is_lowered()),
       table_(schedule),
       made_(table_.size(), kNever),
@@ -33,10 +34,15 @@ Engine::Engine(const Schedule& schedule, const StageCosts& costs, const Machine&
       memory_(schedule, costs) {
   timeline_.name = schedule.name;
   timeline_.ranks.resize(schedule.ranks.size());
+  std::size_t messages = 0;  // or a few more
   for (std::size_t r = 0; r < schedule.ranks.size(); ++r) {
     timeline_.ranks[r].actions.reserve(schedule.ranks[r].size());
-    for (const Action& a : schedule.ranks[r]) evicts_ = evicts_ || a.kind == ActionKind::Evict;
+    for (const Action& a : schedule.ranks[r]) {
+      evicts_ = evicts_ || a.kind == ActionKind::Evict;
+      messages += (lowered_ ? is_send(a.kind) : is_compute(a.kind)) ? 1 : 0;
+    }
   }
+  if (full_ && schedule.ranks.size() > 1) timeline_.messages.reserve(messages);
 }
 
 Timeline Engine::run() {
@@ -47,9 +53,8 @@ Timeline Engine::run() {
     advance(rank);
   }
   fail_if_stuck();
-  const bool with_bytes = full_ && has_bytes(costs_);
-  if (with_bytes || evicts_) {
-    memory_.write(timeline_, with_bytes);
+  if (with_bytes_ || evicts_) {
+    memory_.write(timeline_, with_bytes_);
   } else {
     // Without evictions the count depends on the order alone.
     const auto peaks = peak_live(schedule_);
@@ -234,7 +239,7 @@ bool Engine::meet(std::size_t rank, const Action& action) {
 
 void Engine::record(std::size_t rank, const Action& action, std::int64_t start, std::int64_t end) {
   timeline_.ranks[rank].actions.push_back({action, Time(start), Time(end)});
-  if (full_ || evicts_) memory_.ran(rank, action, Time(start), Time(end));
+  if (with_bytes_ || evicts_) memory_.ran(rank, action, Time(start), Time(end));
 }
 
 void Engine::note_message(const Action& send, RankId from, RankId to, std::int64_t sent,

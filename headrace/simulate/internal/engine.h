@@ -53,6 +53,7 @@ class Engine {
   const StageCosts& costs_;
   const Machine& machine_;
   bool full_;
+  bool with_bytes_;  // the memory curve is asked for and says something
   bool lowered_;
   bool evicts_ = false;
   ResultTable table_;
