@@ -11,19 +11,18 @@
 namespace headrace::cli {
 namespace {
 
-constexpr int kBarWidth = 20;
+constexpr int kLongestBar = 20;
+constexpr int kShortestBar = 5;
 
-std::string bar(double share) {
-  const int full = static_cast<int>(share * kBarWidth);
+// "[####------] step 5/10 ..." on one line of the terminal, or the next could not take its place:
+// first the bar gets shorter, then it is left out.
+std::string with_bar(double share, const std::string& text) {
+  const int room = terminal_width() - 1;
+  const int bar = std::min(kLongestBar, room - static_cast<int>(text.size()) - 3);
+  if (bar < kShortestBar) return text.substr(0, static_cast<std::size_t>(std::max(1, room)));
+  const int full = static_cast<int>(share * bar);
   return "[" + std::string(static_cast<std::size_t>(full), '#') +
-         std::string(static_cast<std::size_t>(kBarWidth - full), '-') + "]";
-}
-
-// On one line of the terminal, or the next could not take its place: first the bar gives way.
-std::string fitted(const std::string& bar, const std::string& text) {
-  const auto width = static_cast<std::size_t>(std::max(1, terminal_width() - 1));
-  if (bar.size() + 1 + text.size() <= width) return bar + " " + text;
-  return text.substr(0, width);
+         std::string(static_cast<std::size_t>(bar - full), '-') + "] " + text;
 }
 
 }  // namespace
@@ -49,11 +48,13 @@ void Progress::show(const StepReport& report) {
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(2000);
   if (report.step > 0 && !last && !report.eval_loss && now - shown_ < pause) return;
   shown_ = now;
-  if (terminal_) {
-    print("\r\x1b[K" + fitted(bar((report.step + 1.0) / steps_), line(report)));
-    open_ = true;
+  if (!terminal_ || report.eval_loss) {
+    // An evaluation stays on the screen, above the bar.
+    print_line((open_ ? "\r\x1b[K" : "") + line(report));
+    open_ = false;
   } else {
-    print_line(line(report));
+    print("\r\x1b[K" + with_bar((report.step + 1.0) / steps_, line(report)));
+    open_ = true;
   }
   std::fflush(stdout);
 }

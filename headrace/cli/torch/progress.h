@@ -13,6 +13,10 @@ namespace headrace::cli {
 class Progress {
  public:
   Progress(int steps, bool terminal);
+  // A message about a failure must not stand in the bar's line.
+  ~Progress() { finish(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
   void show(const StepReport& report);
   // Ends the bar's line.

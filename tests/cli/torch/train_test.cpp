@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <csignal>
+#include <sstream>
 
 namespace headrace {
 namespace {
@@ -109,6 +111,67 @@ TEST(TrainCommand, EndsAtTheStepsEndOnCtrlCWithEverythingSaved) {
   EXPECT_EQ(json["stopped"], true);
   EXPECT_GT(json["loss"].size(), 0u);
   EXPECT_TRUE(std::filesystem::exists(scratch.file("r/model.safetensors")));
+}
+
+TEST(TrainCommand, EndsAtTheStepsEndOnSigterm) {
+  const Scratch scratch;
+  write_inputs(scratch);
+  const std::string command = "cd '" + scratch.path() +
+                              "' && exec timeout --preserve-status -s TERM 1 '" + HEADRACE_PROGRAM +
+                              "' train run.toml --steps 1000000 --json --run r > out 2> err";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 0);
+  EXPECT_EQ(nlohmann::json::parse(contents_of(scratch.file("out")))["stopped"], true);
+  EXPECT_TRUE(std::filesystem::exists(scratch.file("r/summary.json")));
+}
+
+TEST(TrainCommand, PrintsPlainLinesWhereThereIsNoTerminal) {
+  const Scratch scratch;
+  write_inputs(scratch);
+  const std::string out = run(scratch, "train run.toml").out;
+  EXPECT_EQ(out.substr(0, 15), "step 1/4  loss ");
+  EXPECT_THAT(out, HasSubstr("step 4/4  loss "));
+  EXPECT_THAT(out, HasSubstr("nats per byte; entropy of that text: unigram "));
+  EXPECT_THAT(out, HasSubstr("last step       1f1b, 2 stages of "));
+  EXPECT_THAT(out, HasSubstr("rank 1  "));
+  EXPECT_THAT(out, HasSubstr("saved in runs/small\n"));
+  EXPECT_EQ(out.find_first_of("\r\x1b"), std::string::npos);
+  const std::string quiet = run(scratch, "train run.toml --quiet").out;
+  EXPECT_EQ(quiet.find("step 1/4"), std::string::npos);
+  EXPECT_THAT(quiet, HasSubstr("held-out loss "));
+}
+
+TEST(TrainCommand, WritesALineOfMetricsPerStepAndReplacesAnEarlierRun) {
+  const Scratch scratch;
+  write_inputs(scratch);
+  ASSERT_EQ(run(scratch, "train run.toml --quiet --steps 9").code, 0);
+  const auto json =
+      nlohmann::json::parse(run(scratch, "train run.toml --json --steps 3 --set eval.every=2").out);
+  std::istringstream metrics(contents_of(scratch.file("runs/small/metrics.jsonl")));
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(metrics, line);) lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(lines[i]["step"], i);
+    EXPECT_EQ(lines[i]["loss"], json["loss"][i]);
+    EXPECT_EQ(lines[i]["grad_norm"], json["grad_norm"][i]);
+    EXPECT_EQ(lines[i].contains("eval_loss"), i >= 1) << i;  // after two steps, and at the end
+    for (const char* key : {"learning_rate", "tokens_per_s", "bubble", "step_ns"})
+      EXPECT_TRUE(lines[i][key].is_number()) << key;
+  }
+  EXPECT_EQ(lines[2]["eval_loss"], json["eval_loss"]);
+}
+
+TEST(TrainCommand, SavesNoWeightsWhenTheLossIsNotFinite) {
+  const Scratch scratch;
+  write_inputs(scratch);
+  const auto outcome = run(scratch,
+                           "train run.toml --quiet --steps 50 --set optimizer.clip_norm=0.0 "
+                           "--set optimizer.learning_rate=1e30");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("headrace: rank 1, action "));
+  EXPECT_THAT(outcome.err, HasSubstr("lower the learning rate"));
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("runs/small/model.safetensors")));
 }
 
 struct Bad {
