@@ -83,10 +83,27 @@ double RankTrainer::clip(std::int64_t step) {
   return norm;
 }
 
+// Enough micro-batches under way to keep every stage busy, and no more.
+EvaluationPace RankTrainer::evaluation_pace(std::int64_t pass) {
+  const Placement& place = job_.schedule.copies.front();
+  const RankId first = place.front();
+  const RankId last = place.back();
+  if (first == last) return {};  // its list takes one micro-batch after the other
+  const int ahead = 2 * job_.schedule.stage_count();
+  const auto before_input = [=, this](int k) {
+    if (k >= ahead) exchange_.wait_for_loss(last, pass, k - ahead);
+  };
+  const auto after_loss = [=, this](int k) {
+    if (k + ahead < job_.evaluation_micro_batches) exchange_.tell_loss_made(first, pass, k);
+  };
+  return {before_input, after_loss};
+}
+
 void RankTrainer::evaluate(RankReport& report) {
   const Clock::time_point start = Clock::now();
-  runner_.begin_evaluation(*job_.evaluation, job_.evaluation_micro_batches);
   const StepContext context{pass_++, start, job_.timeout};
+  runner_.begin_evaluation(*job_.evaluation, job_.evaluation_micro_batches,
+                           evaluation_pace(context.step));
   // The timeline of an evaluation says nothing about training.
   static_cast<void>(run_step(evaluation_, runner_, endpoint_, context));
   const auto& losses = runner_.losses();

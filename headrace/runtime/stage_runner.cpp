@@ -92,13 +92,16 @@ void StageRunner::begin_training(std::int64_t step, const BatchSource& source) {
   training_ = true;
   step_ = step;
   source_ = &source;
+  pace_ = {};
   start_losses(micro_batches_);
   for (const PlacedParameter& placed : parameters_) placed.parameter->has_grad = false;
 }
 
-void StageRunner::begin_evaluation(const BatchSource& source, int micro_batches) {
+void StageRunner::begin_evaluation(const BatchSource& source, int micro_batches,
+                                   EvaluationPace pace) {
   training_ = false;
   source_ = &source;
+  pace_ = std::move(pace);
   start_losses(micro_batches);
 }
 
@@ -111,9 +114,10 @@ LayerContext StageRunner::context_of(const Action& action) const {
 }
 
 Values StageRunner::forward(const Action& action, Values input) {
-  Tensors values = action.stage.value == 0
-                       ? Tensors{source_->inputs(step_, action.micro_batch.value)}
-                       : received(std::move(input));
+  const bool first = action.stage.value == 0;
+  if (first && pace_.before_input) pace_.before_input(action.micro_batch.value);
+  Tensors values = first ? Tensors{source_->inputs(step_, action.micro_batch.value)}
+                         : received(std::move(input));
   const LayerContext context = context_of(action);
   Kept kept;
   for (const auto& layer : stages_.at(action.stage)) {
@@ -140,6 +144,7 @@ void StageRunner::make_loss(const Action& action, Tensors outputs, Kept* kept) {
         step_, loss));
   losses_.at(action.micro_batch.index()) = loss;
   if (kept != nullptr) kept->output_grad = std::move(outputs);
+  if (pace_.after_loss) pace_.after_loss(k);
 }
 
 Values StageRunner::backward(const Action& action, Values output_grad) {

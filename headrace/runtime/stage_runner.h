@@ -30,6 +30,13 @@ using LossFunction = std::function<double(Tensors& outputs, const at::Tensor& ta
 // Cross-entropy of logits [N, V] against N targets, see models/loss.h.
 [[nodiscard]] LossFunction token_cross_entropy();
 
+// Called in an evaluation before stage 0 takes micro-batch k, and after the last stage made its
+// loss; either may be empty.
+struct EvaluationPace {
+  std::function<void(int)> before_input;
+  std::function<void(int)> after_loss;
+};
+
 // A parameter of this rank and its place among all of the network.
 struct PlacedParameter {
   std::int64_t order = 0;  // ascending in layer order, then in the layer's own
@@ -46,7 +53,7 @@ class StageRunner : public StageCompute {
   // What the following pass works on. A training pass starts with empty gradients; both start with
   // a loss for each of their own micro-batches, which need not be equally many.
   void begin_training(std::int64_t step, const BatchSource& source);
-  void begin_evaluation(const BatchSource& source, int micro_batches);
+  void begin_evaluation(const BatchSource& source, int micro_batches, EvaluationPace pace = {});
 
   [[nodiscard]] Values forward(const Action& action, Values input) override;
   [[nodiscard]] Values backward(const Action& action, Values output_grad) override;
@@ -83,6 +90,7 @@ class StageRunner : public StageCompute {
   const BatchSource* source_ = nullptr;
   std::int64_t step_ = 0;
   bool training_ = true;
+  EvaluationPace pace_;
   std::map<Key, Kept> kept_;
   std::vector<double> losses_;
 };

@@ -17,7 +17,7 @@ namespace headrace {
 namespace {
 
 // The `stage` of a control message says what it is about.
-enum Topic : std::int32_t { kDirectory, kTiedGradient, kTiedValue, kNormPart, kNorm };
+enum Topic : std::int32_t { kDirectory, kTiedGradient, kTiedValue, kNormPart, kNorm, kLossMade };
 
 MessageName control(Topic topic, std::int64_t step, std::size_t index = 0) {
   return {MessageKind::Control, topic, static_cast<std::int32_t>(index), 0, step};
@@ -175,6 +175,16 @@ void StepExchange::share_tied_values(std::int64_t step) {
     if (tie.use != nullptr)
       tie.use->value.copy_(tensor_of(endpoint_.receive(tie.owner_rank, name, deadline())));
   }
+}
+
+void StepExchange::tell_loss_made(RankId first_stage, std::int64_t pass, int micro_batch) {
+  const auto index = static_cast<std::size_t>(micro_batch);
+  endpoint_.send(first_stage, Message{control(kLossMade, pass, index), {}});
+}
+
+void StepExchange::wait_for_loss(RankId last_stage, std::int64_t pass, int micro_batch) {
+  const auto index = static_cast<std::size_t>(micro_batch);
+  static_cast<void>(endpoint_.receive(last_stage, control(kLossMade, pass, index), deadline()));
 }
 
 std::vector<Parameter*> StepExchange::owned() const {

@@ -44,6 +44,11 @@ class StepExchange {
   // Gives the owners' new values to the further uses on other ranks.
   void share_tied_values(std::int64_t step);
 
+  // In an evaluation nothing comes back to the first stage, so it must be told how far the last one
+  // is, or all boundary tensors might wait there. `pass` numbers the evaluation.
+  void tell_loss_made(RankId first_stage, std::int64_t pass, int micro_batch);
+  void wait_for_loss(RankId last_stage, std::int64_t pass, int micro_batch);
+
   // Parameters that this rank updates: all of its own but further uses.
   [[nodiscard]] std::vector<Parameter*> owned() const;
 

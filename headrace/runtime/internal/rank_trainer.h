@@ -53,6 +53,7 @@ class RankTrainer {
   [[nodiscard]] RankReport train_step(std::int64_t step, Clock::time_point run_start);
   [[nodiscard]] double clip(std::int64_t step);
   void evaluate(RankReport& report);
+  [[nodiscard]] EvaluationPace evaluation_pace(std::int64_t pass);
 
   const TrainJob& job_;
   Endpoint& endpoint_;
