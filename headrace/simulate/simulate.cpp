@@ -51,12 +51,44 @@ void check_values(const Schedule& schedule, const StageCosts& costs, const Machi
     throw UsageError("blocking sends need a schedule with sends and receives; lower it first");
 }
 
+// The whole timeline must fit in 63 bits: no path through it is longer than every action after
+// every other at the longest time there is, and no rank holds more than all activations at once.
+void check_fits(const Schedule& schedule, const StageCosts& costs, const Machine& machine) {
+  __extension__ using Wide = __int128;
+  Wide longest = costs.pair ? costs.pair->count() : 0;
+  Wide largest = 0;
+  for (const StageCost& s : costs.stages) {
+    longest = std::max({longest, Wide{s.forward.count()},
+                        Wide{s.input_grad.count()} + s.weight_grad.count(),
+                        Wide{s.recompute.count()}, Wide{s.update.count()}});
+    largest = std::max(largest, Wide{s.activation.value} + s.working.value + s.weights.value +
+                                    s.gradients.value + s.optimizer.value + s.output.value);
+  }
+  for (const auto& stage : costs.per_micro_batch)
+    for (const ActionTimes& t : stage)
+      longest = std::max(
+          {longest, Wide{t.forward.count()}, Wide{t.input_grad.count()} + t.weight_grad.count()});
+  for (const RankSpec& rank : machine.ranks)
+    if (rank.speed_permille < 1000) longest = longest * 1000 / rank.speed_permille + 1;
+  Wide latency = machine.link.latency.count();
+  for (const auto& [ends, link] : machine.links)
+    latency = std::max(latency, Wide{link.latency.count()});
+  const Wide actions = static_cast<std::int64_t>(schedule.action_count());
+  const Wide most = Wide{INT64_MAX} / 4;
+  if ((longest + latency) * actions > most || largest * actions > most)
+    throw UsageError(
+        fmt::format("{} actions of these times and sizes do not fit in 63 bits of "
+                    "nanoseconds or bytes; take smaller ones",
+                    schedule.action_count()));
+}
+
 }  // namespace
 
 Timeline simulate(const Schedule& schedule, const StageCosts& costs, const Machine& machine,
                   Detail detail) {
   check_sizes(schedule, costs, machine);
   check_values(schedule, costs, machine);
+  check_fits(schedule, costs, machine);
   return internal::Engine(schedule, costs, machine, detail).run();
 }
 

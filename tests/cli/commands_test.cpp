@@ -180,6 +180,9 @@ INSTANTIATE_TEST_SUITE_P(
             "naive takes no reverse; it is an option of gpipe"},
         Bad{"schedule 1f1b --ranks 2 --micro-batches 2 --forward 1us", 2,
             "1f1b is not made for costs"},
+        Bad{"simulate 1f1b --ranks 2 --micro-batches 2 --forward 9223372036s --input-grad 1s "
+            "--weight-grad 1s",
+            2, "do not fit in 63 bits"},
         Bad{"simulate zb-1p --ranks 2 --micro-batches 2 --forward 1us --input-grad 1us "
             "--weight-grad 1us "
             "--memory-limit 9",
