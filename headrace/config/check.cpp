@@ -76,6 +76,9 @@ void check_pipeline(const TrainConfig& config) {
                     pipeline.micro_batches, config.batch, config.batch));
   for (const int layers : pipeline.cut) require(layers >= 1, "pipeline.cut", layers, "1 or more");
   at_least_one("pipeline.threads_per_rank", pipeline.threads_per_rank);
+  // A thread pool of a hundred thousand ends the process without a word.
+  require(pipeline.threads_per_rank <= 1024, "pipeline.threads_per_rank", pipeline.threads_per_rank,
+          "at most 1024");
   require(pipeline.timeout > Time(0), "pipeline.timeout", format_time(pipeline.timeout),
           "more than 0");
 }

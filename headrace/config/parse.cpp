@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -99,6 +100,8 @@ TrainConfig parse_train_config(std::string_view toml, std::string_view source,
 }
 
 TrainConfig load_train_config(const std::string& path, const std::vector<Override>& overrides) {
+  if (std::filesystem::is_directory(path))
+    throw IoError(fmt::format("{}: is a folder; name a TOML file", path));
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();

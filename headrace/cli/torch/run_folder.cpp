@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <sys/file.h>
 
 namespace headrace::cli {
 
@@ -30,10 +31,23 @@ RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
                   path_));
 }
 
+// The system gives the lock back when the process ends, however it ends.
+void RunFolder::lock() {
+  lock_.reset(std::fopen(file("lock").c_str(), "w"));
+  if (lock_ == nullptr)
+    throw IoError(fmt::format("{}: cannot be written: {}", file("lock"), std::strerror(errno)));
+  if (::flock(::fileno(lock_.get()), LOCK_EX | LOCK_NB) == 0) return;
+  throw UsageError(
+      fmt::format("{}: another run is writing there; name another folder with --run, or "
+                  "wait for its end",
+                  path_));
+}
+
 void RunFolder::begin(const std::string& config_toml) {
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) throw IoError(fmt::format("{}: cannot be made: {}", path_, error.message()));
+  lock();
   for (const char* old : {"model.safetensors", "timeline.json", "summary.json"})
     fs::remove(file(old), error);
   write_file_atomically(file("config.toml"), std::as_bytes(std::span(config_toml)));

@@ -7,6 +7,7 @@
 //   model.safetensors    the weights at the end
 //   timeline.json        when each action of the last step ran
 //   summary.json         what --json prints
+//   lock                 held while a run writes here, so that two never mix
 #pragma once
 
 #include "headrace/runtime/trainer.h"
@@ -38,7 +39,10 @@ class RunFolder {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
 
+  void lock();
+
   std::string path_;
+  std::unique_ptr<std::FILE, Close> lock_;
   std::unique_ptr<std::FILE, Close> metrics_;
 };
 

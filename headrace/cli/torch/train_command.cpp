@@ -35,6 +35,7 @@ constexpr Shortcut kShortcuts[] = {
     {"--steps", "steps", "optimizer steps"},
     {"--batch", "batch", "samples per step"},
     {"--seed", "seed", "of weights, batches and dropout"},
+    {"--timeout", "pipeline.timeout", "longest wait for one message, such as 300s"},
     {"--threads-per-rank", "pipeline.threads_per_rank", "intra-op threads of each rank"},
 };
 

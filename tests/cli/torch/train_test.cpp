@@ -84,6 +84,18 @@ TEST(TrainCommand, GivesOneDigestForAllRankCountsAndSchedules) {
             first);
 }
 
+// Two runs in one folder once mixed their files and both ended well.
+TEST(TrainCommand, RefusesAFolderInWhichAnotherRunIsWriting) {
+  const Scratch scratch;
+  write_inputs(scratch);
+  ASSERT_EQ(run(scratch, "train run.toml --json --run r").code, 0);
+  const std::string held = "cd '" + scratch.path() + "' && flock r/lock sh -c \"'" +
+                           HEADRACE_PROGRAM + "' train run.toml --json --run r\" 2>err >out";
+  EXPECT_EQ(WEXITSTATUS(std::system(held.c_str())), 2);
+  EXPECT_THAT(contents_of(scratch.file("err")), HasSubstr("r: another run is writing there"));
+  EXPECT_EQ(run(scratch, "train run.toml --json --run r").code, 0);
+}
+
 TEST(TrainCommand, RunsAScheduleFile) {
   const Scratch scratch;
   write_inputs(scratch);
@@ -204,6 +216,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"run.toml --ranks 0", 2, "pipeline.ranks is 0; expected 1 or more"},
         Bad{"run.toml --ranks -2", 2, "pipeline.ranks is -2"},
         Bad{"run.toml --steps 0", 2, "steps is 0"},
+        Bad{"run.toml --threads-per-rank 100000", 2, "expected at most 1024"},
+        Bad{"other", 3, "other: is a folder; name a TOML file"},
+        Bad{"run.toml --timeout soon", 2, "pipeline.timeout is no time"},
         Bad{"run.toml --micro-batches 7", 2, "pipeline.micro_batches is 7, but batch is 6"},
         Bad{"run.toml --ranks 7", 2, "7 stages but only 6 layers"},
         Bad{"run.toml --cut 3,2", 2, "cut: 3 + 2 = 5 layers, but there are 6"},
