@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 
 namespace {
 
@@ -24,10 +25,11 @@ std::string contents_of(const std::string& path) {
   return text.str();
 }
 
-// What `command` prints on both streams, and its exit code at the end.
+// What `command` prints on both streams, and its exit code at the end. Tests run side by side, each
+// in a process of its own.
 std::string output_of(const std::string& command) {
   const std::string log =
-      (fs::temp_directory_path() / ("headrace-meta-" + std::to_string(std::rand()))).string();
+      (fs::temp_directory_path() / ("headrace-meta-" + std::to_string(::getpid()))).string();
   const int status = std::system((command + " >'" + log + "' 2>&1").c_str());
   const std::string text = contents_of(log) + "exit " + std::to_string(status);
   fs::remove(log);
