@@ -16,4 +16,8 @@ namespace headrace {
 // A slice follows the action as "0F0.1"; the first half of a pair ends in "+".
 [[nodiscard]] std::string to_json(const Timeline& timeline);
 
+// `source` is named in messages. Throws ParseError for malformed text, an unknown or missing key,
+// and any value that is not as above ("FILE: ranks[1].actions[7] is ...; expected ...").
+[[nodiscard]] Timeline parse_timeline(std::string_view json, std::string_view source);
+
 }  // namespace headrace
