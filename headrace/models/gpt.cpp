@@ -76,9 +76,18 @@ LayerSpec head_spec(const GptShape& shape) {
 }  // namespace
 
 Network gpt_network(const GptShape& shape) {
-  if (shape.heads < 1 || shape.d_model % shape.heads != 0)
-    throw UsageError(fmt::format("d_model is {} and heads is {}; heads must divide d_model",
+  internal::require_sizes("gpt", {{"layers", shape.layers},
+                                  {"d_model", shape.d_model},
+                                  {"heads", shape.heads},
+                                  {"d_hidden", shape.d_hidden},
+                                  {"vocabulary", shape.vocabulary},
+                                  {"sequence", shape.sequence}});
+  if (shape.d_model % shape.heads != 0)
+    throw UsageError(fmt::format("gpt: d_model is {} and heads is {}; heads must divide d_model",
                                  shape.d_model, shape.heads));
+  if (!(shape.dropout >= 0 && shape.dropout < 1))
+    throw UsageError(
+        fmt::format("gpt: dropout is {}; it must be at least 0 and below 1", shape.dropout));
   Network network;
   network.name = "gpt";
   network.layers.push_back(embedding_spec(shape));

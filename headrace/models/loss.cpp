@@ -4,6 +4,7 @@
 #include "headrace/base/error.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -25,6 +26,9 @@ double cross_entropy(at::Tensor& logits, const at::Tensor& targets, std::int64_t
                      bool with_grad) {
   HEADRACE_CHECK(logits.dim() == 2 && targets.dim() == 1 && logits.size(0) == targets.size(0),
                  "logits of {} dimensions and {} targets", logits.dim(), targets.numel());
+  if (total_tokens < 1)
+    throw UsageError(fmt::format(
+        "cross-entropy: the batch has {} targets that count; give at least one", total_tokens));
   const std::int64_t rows = logits.size(0);
   const double scale = 1.0 / static_cast<double>(total_tokens);
   const std::int64_t step = rows_per_chunk(logits.size(1));
@@ -33,8 +37,9 @@ double cross_entropy(at::Tensor& logits, const at::Tensor& targets, std::int64_t
     const std::int64_t count = std::min(step, rows - first);
     at::Tensor chunk = logits.narrow(0, first, count);
     const at::Tensor wanted = targets.narrow(0, first, count).unsqueeze(1);
-    const at::Tensor counts = wanted.ne(kIgnoredTarget).to(at::kFloat);
-    const at::Tensor place = wanted.clamp_min(0);
+    const at::Tensor ignored = wanted.eq(kIgnoredTarget);
+    const at::Tensor counts = ignored.logical_not().to(at::kFloat);
+    const at::Tensor place = wanted.masked_fill(ignored, 0);
     chunk.sub_(chunk.amax(1, true));
     const at::Tensor picked = chunk.gather(1, place);
     chunk.exp_();

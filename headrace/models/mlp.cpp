@@ -92,6 +92,9 @@ LayerSpec dense_spec(const std::string& name, std::int64_t in, std::int64_t out,
 }  // namespace
 
 Network mlp_network(const MlpShape& shape) {
+  internal::require_sizes(
+      "mlp",
+      {{"layers", shape.layers}, {"d_model", shape.d_model}, {"vocabulary", shape.vocabulary}});
   Network network;
   network.name = "mlp";
   LayerSpec tokens;

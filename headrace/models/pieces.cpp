@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headrace/models/internal/pieces.h"
 
+#include "headrace/base/error.h"
 #include "headrace/models/initial.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 namespace headrace::internal {
 namespace {
@@ -18,6 +20,13 @@ Parameter make_parameter(std::string name, at::Tensor value) {
   parameter.decays = value.dim() >= 2;
   parameter.value = std::move(value);
   return parameter;
+}
+
+void require_sizes(const std::string& network,
+                   std::initializer_list<std::pair<const char*, std::int64_t>> sizes) {
+  for (const auto& [name, size] : sizes)
+    if (size < 1)
+      throw UsageError(fmt::format("{}: {} is {}; it must be at least 1", network, name, size));
 }
 
 Projection::Projection(const std::string& prefix, std::int64_t in, std::int64_t out,

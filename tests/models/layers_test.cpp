@@ -3,59 +3,24 @@
 // The layers' own backward against plain autograd over the same formulas.
 #include "headrace/models/gpt.h"
 #include "headrace/models/initial.h"
-#include "headrace/models/loss.h"
 #include "headrace/models/mlp.h"
-#include "headrace/models/sequential.h"
+#include "tests/models/close.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/nn/modules/activation.h>
-#include <torch/nn/modules/linear.h>
 
 #include <cmath>
 
 namespace headrace {
 namespace {
 
-const LayerContext kTraining{true, 3, 5, 2, 0};
-
-GptShape small_shape() {
-  GptShape shape;
-  shape.layers = 2;
-  shape.d_model = 32;
-  shape.heads = 4;
-  shape.d_hidden = 128;
-  shape.sequence = 16;
-  shape.tied_head = false;
-  return shape;
-}
-
-// Leaves with the layer's values, for a formula written with plain operators.
-std::map<std::string, at::Tensor> leaves_of(const Layer& layer) {
-  std::map<std::string, at::Tensor> leaves;
-  for (const Parameter* p : layer.parameters()) leaves[p->name] = p->value.clone().requires_grad_();
-  return leaves;
-}
-
-// Float32 rounding of sums of a few hundred terms in another order, against the largest element:
-// small ones are what is left of large terms that cancel.
-void expect_close(const at::Tensor& a, const at::Tensor& b, const std::string& what) {
-  const double most = b.abs().max().item<double>();
-  EXPECT_LE((a - b).abs().max().item<double>(), 4e-6 * most) << what << ", largest " << most;
-}
-
-void expect_grads(const Layer& layer, std::map<std::string, at::Tensor>& leaves) {
-  for (const Parameter* p : layer.parameters()) {
-    ASSERT_TRUE(p->has_grad) << p->name;
-    expect_close(p->grad, leaves[p->name].grad(), p->name);
-  }
-}
-
-at::Tensor norm(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b) {
-  const at::Tensor centered = x - x.mean(-1, true);
-  return centered / (centered.square().mean(-1, true) + 1e-5).sqrt() * w + b;
-}
+using test::expect_close;
+using test::expect_grads;
+using test::kTraining;
+using test::leaves_of;
+using test::norm;
+using test::small_shape;
 
 TEST(GptLayers, AttentionHasTheGradientOfItsFormula) {
   const auto layer = gpt_network(small_shape()).layers[1].make(1);
@@ -179,89 +144,98 @@ TEST(GptLayers, SplitBackwardGivesTheSameBits) {
   }
 }
 
-TEST(Gpt, HasTheNamesAndShapesOfGpt2) {
-  GptShape shape = small_shape();
-  shape.tied_head = true;
-  std::vector<std::string> names;
-  std::int64_t count = 0;
-  const Network network = gpt_network(shape);
-  for (const LayerSpec& spec : network.layers) {
-    std::int64_t own = 0;
-    const auto layer = spec.make(1);
-    for (const Parameter* p : layer->parameters()) {
-      names.push_back(p->name);
-      if (p->tied_to.empty()) own += p->value.numel();
-    }
-    EXPECT_EQ(own, spec.parameters) << spec.name;
-    count += own;
-  }
-  EXPECT_EQ(names.size(), 2u + 2u * 12u + 3u);
-  EXPECT_EQ(names[2], "h.0.ln_1.weight");
-  EXPECT_EQ(names[4], "h.0.attn.c_attn.weight");
-  EXPECT_EQ(names.back(), "lm_head.weight");
-  EXPECT_EQ(count, 256 * 32 + 16 * 32 + 2 * (12 * 32 * 32 + 13 * 32) + 2 * 32);
-}
-
-TEST(Initial, DependsOnSeedAndNameOnly) {
-  const at::Tensor a = normal_weights(1, "w", {1000}, 0.5);
-  EXPECT_TRUE(at::equal(a, normal_weights(1, "w", {1000}, 0.5)));
-  EXPECT_FALSE(at::equal(a, normal_weights(2, "w", {1000}, 0.5)));
-  EXPECT_FALSE(at::equal(a, normal_weights(1, "v", {1000}, 0.5)));
-  EXPECT_NEAR(a.mean().item<double>(), 0.0, 4 * 0.5 / std::sqrt(1000.0));
-  EXPECT_NEAR(a.std().item<double>(), 0.5, 0.05);
-}
-
-TEST(Dropout, KeepsTheShareItShouldAndRepeats) {
-  const at::Tensor like = at::empty({100, 100});
-  const at::Tensor mask = dropout_mask(like, 0.25, 1, 2, 3, 0, "site");
-  EXPECT_TRUE(at::equal(mask, dropout_mask(like, 0.25, 1, 2, 3, 0, "site")));
-  EXPECT_FALSE(at::equal(mask, dropout_mask(like, 0.25, 1, 2, 4, 0, "site")));
-  EXPECT_NEAR(mask.eq(0).to(at::kDouble).mean().item<double>(), 0.25, 0.02);
-  EXPECT_EQ(mask.max().item<float>(), static_cast<float>(1 / 0.75));
-}
-
-TEST(CrossEntropy, EqualsPyTorchsAndLeavesTheGradient) {
-  at::Tensor logits = normal_weights(1, "logits", {300, 1000}, 3.0);
-  at::Tensor targets = at::arange(300).mul(7).remainder(1000);
-  targets[5] = kIgnoredTarget;
-  const at::Tensor leaf = logits.clone().requires_grad_();
-  const at::Tensor expected =
-      at::cross_entropy_loss(leaf, targets, {}, at::Reduction::Sum, kIgnoredTarget) / 299;
-  expected.backward();
-  EXPECT_EQ(counted_targets(targets), 299);
-  const double loss = cross_entropy(logits, targets, 299, true);
-  EXPECT_NEAR(loss, expected.item<double>(), 1e-6 * loss);
-  expect_close(logits, leaf.grad(), "gradient");
-  EXPECT_EQ(logits[5].abs().max().item<float>(), 0.0f);
-}
-
-TEST(Sequential, GivesTheGradientsOfTheModule) {
-  torch::nn::Sequential module(torch::nn::Linear(4, 8), torch::nn::Tanh(), torch::nn::Linear(8, 3));
-  const at::Tensor x = normal_weights(1, "x", {5, 4}, 1.0);
-  const at::Tensor dy = normal_weights(1, "dy", {5, 3}, 1.0);
-  torch::autograd::backward({module->forward(x)}, {dy});
-  std::vector<at::Tensor> expected;
-  for (const at::Tensor& p : module->parameters()) expected.push_back(p.grad().clone());
-  for (at::Tensor& p : module->parameters()) p.mutable_grad().reset();
-
-  const Network network = sequential_network(module);
-  ASSERT_EQ(network.layers.size(), 3u);
+TEST(MlpLayers, HaveTheGradientOfTheirFormulas) {
+  const Network network = mlp_network({2, 16, 50});
   std::vector<std::unique_ptr<Layer>> layers;
-  std::vector<Saved> saved(3);
-  const c10::NoGradGuard guard;
-  Tensors values{x};
-  for (std::size_t i = 0; i < 3; ++i) {
-    layers.push_back(network.layers[i].make(1));
-    values = layers[i]->forward(std::move(values), kTraining, &saved[i]);
+  std::map<std::string, at::Tensor> leaf;
+  for (const LayerSpec& spec : network.layers) {
+    layers.push_back(spec.make(1));
+    for (auto& [name, tensor] : leaves_of(*layers.back())) leaf[name] = tensor;
   }
+  const at::Tensor tokens = at::arange(24).remainder(7).view({3, 8});
+  at::Tensor x = leaf["embedding.weight"].index({tokens.view({-1})});
+  for (const char* name : {"hidden.0", "hidden.1"}) {
+    const std::string prefix = name;
+    const at::Tensor wide = x.matmul(leaf[prefix + ".weight"]) + leaf[prefix + ".bias"];
+    x = 0.5 * wide * (1 + (std::sqrt(2 / M_PI) * (wide + 0.044715 * wide.pow(3))).tanh());
+  }
+  const at::Tensor y = x.matmul(leaf["head.weight"]) + leaf["head.bias"];
+  const at::Tensor dy = normal_weights(1, "dy", {24, 50}, 1.0);
+  torch::autograd::backward({y}, {dy});
+
+  const c10::NoGradGuard guard;
+  std::vector<Saved> saved(layers.size());
+  Tensors values{tokens};
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    values = layers[i]->forward(std::move(values), kTraining, &saved[i]);
+  expect_close(values[0], y, "logits");
   values = {dy};
-  for (std::size_t i = 3; i-- > 0;)
+  for (std::size_t i = layers.size(); i-- > 0;)
     values = layers[i]->backward(std::move(values), std::move(saved[i]), kTraining, nullptr);
-  std::size_t at = 0;
-  for (const auto& layer : layers)
-    for (const Parameter* p : layer->parameters())
-      EXPECT_TRUE(at::equal(p->grad, expected[at++])) << p->name;
-  EXPECT_EQ(at, 4u);
+  EXPECT_FALSE(values[0].defined());
+  for (const auto& layer : layers) expect_grads(*layer, leaf);
+}
+
+// 3 rows and 1 give what 4 rows give at once, up to the order of the sums.
+TEST(GptLayers, GradientsAddUpOverUnevenMicroBatches) {
+  const c10::NoGradGuard guard;
+  for (const LayerSpec& spec : gpt_network(small_shape()).layers) {
+    const auto cut = spec.make(1);
+    const auto whole = spec.make(1);
+    const at::Tensor x = spec.name == "embedding" ? at::arange(64).remainder(9).view({4, 16})
+                                                  : normal_weights(1, "x", {4, 16, 32}, 1.0);
+    const auto pass = [&](Layer& layer, std::int64_t first, std::int64_t rows) {
+      Saved saved;
+      Tensors y = layer.forward({x.narrow(0, first, rows)}, kTraining, &saved);
+      y[0].mul_(0.25);
+      static_cast<void>(layer.backward(std::move(y), std::move(saved), kTraining, nullptr));
+    };
+    pass(*cut, 0, 3);
+    pass(*cut, 3, 1);
+    pass(*whole, 0, 4);
+    for (std::size_t i = 0; i < cut->parameters().size(); ++i)
+      expect_close(cut->parameters()[i]->grad, whole->parameters()[i]->grad,
+                   cut->parameters()[i]->name);
+  }
+}
+
+// Whoever holds the last reference frees the memory: nothing may stay behind in a layer.
+TEST(GptLayers, HoldNothingAfterTheBackward) {
+  const c10::NoGradGuard guard;
+  for (const bool split : {false, true})
+    for (const LayerSpec& spec : gpt_network(small_shape()).layers) {
+      const auto layer = spec.make(1);
+      const at::Tensor x = spec.name == "embedding" ? at::arange(32).view({2, 16})
+                                                    : normal_weights(1, "x", {2, 16, 32}, 1.0);
+      Saved saved;
+      const Tensors y = layer->forward({x}, kTraining, &saved);
+      const std::vector<at::Tensor> kept = saved.tensors;
+      WeightGradWork later;
+      static_cast<void>(layer->backward(y, std::move(saved), kTraining, split ? &later : nullptr));
+      for (auto& work : later) work();
+      later.clear();
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        const bool input = kept[i].is_same(x);
+        EXPECT_EQ(kept[i].use_count(), input ? 2u : 1u) << spec.name << ", saved " << i;
+      }
+      EXPECT_EQ(y[0].use_count(), 1u) << spec.name;
+    }
+}
+
+// Evaluation keeps nothing for a backward that never comes, and gives the same output.
+TEST(GptLayers, GiveTheSameOutputWithoutSaving) {
+  const c10::NoGradGuard guard;
+  for (const LayerSpec& spec : gpt_network(small_shape()).layers) {
+    const auto layer = spec.make(1);
+    const at::Tensor x = spec.name == "embedding" ? at::arange(32).view({2, 16})
+                                                  : normal_weights(1, "x", {2, 16, 32}, 1.0);
+    const at::Tensor before = x.clone();
+    Saved saved;
+    const Tensors with = layer->forward({x}, kTraining, &saved);
+    const Tensors without = layer->forward({x}, kTraining, nullptr);
+    EXPECT_TRUE(at::equal(with[0], without[0])) << spec.name;
+    EXPECT_TRUE(at::equal(x, before)) << spec.name << " changed its input";
+  }
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include "headrace/models/layer.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 namespace headrace::internal {
 
@@ -45,5 +47,9 @@ class Norm {
 };
 
 [[nodiscard]] Parameter make_parameter(std::string name, at::Tensor value);
+
+// Throws UsageError for the first of the named sizes that is not at least 1.
+void require_sizes(const std::string& network,
+                   std::initializer_list<std::pair<const char*, std::int64_t>> sizes);
 
 }  // namespace headrace::internal
